@@ -1,5 +1,5 @@
 //! What each page of the dashboard costs at the server with ten thousand tasks and millions of events, how soon an open page hears of an
-//! event, and how much memory the server has.
+//! event, also with hundreds of viewers, and how much memory daemon and server have.
 //!
 //! A few tasks are run to their end. The rest are copies of their rows under other ids, so a page reads what it would read of real ones.
 #![allow(
@@ -25,6 +25,8 @@ const PAGE: Duration = Duration::from_millis(50);
 const EVENT: Duration = Duration::from_millis(100);
 /// The server may have so much memory before anybody asked for anything.
 const MEMORY: u64 = 20_000_000;
+/// So many people watch the same task.
+const VIEWERS: usize = 500;
 const TASKS: u32 = 10_000;
 const EVENTS: u32 = 5_000_000;
 /// How long the server may take for its first answers.
@@ -133,18 +135,39 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
             target: Some(1.0),
         });
     }
+    let done_number = number(&done);
     rows.push(Row {
         thing: "an event on an open page".to_owned(),
-        ours: Quantity::Time(server.event(&project)?),
+        ours: Quantity::Time(event(&project, 3, &mut server.viewers("/live", 1)?)?),
         limit: Quantity::Time(EVENT),
         target: Some(1.0),
     });
+    let mut viewers = server.viewers(&format!("/live?task={done}"), size.pick(VIEWERS, 20))?;
+    let watched = format!("with {} viewers", viewers.len());
     rows.push(Row {
-        thing: "memory of the dashboard with all tasks indexed".to_owned(),
-        ours: Quantity::Bytes(server.memory()),
+        thing: format!("an event on the last page, {watched}"),
+        ours: Quantity::Time(event(&project, done_number, &mut viewers)?),
+        limit: Quantity::Time(EVENT),
+        target: Some(1.0),
+    });
+    let leg = format!("/tasks/{done}/legs/2");
+    let mut times = (0..setting.rounds().max(1)).map(|_| server.page(&leg)).collect::<Result<Vec<_>, _>>()?;
+    times.sort_unstable();
+    rows.push(Row {
+        thing: format!("page /tasks/DONE/legs/2, {watched}"),
+        ours: Quantity::Time(times[times.len() / 2]),
+        limit: Quantity::Time(PAGE),
+        target: Some(1.0),
+    });
+    drop(viewers);
+    let memory = |thing: &str, bytes| Row {
+        thing: format!("memory of {thing}"),
+        ours: Quantity::Bytes(bytes),
         limit: Quantity::Bytes(MEMORY),
         target: None,
-    });
+    };
+    rows.push(memory("the dashboard after all this", server.memory()));
+    rows.push(memory("the daemon", resident(&server.child.id().to_string()).unwrap_or_default()));
     Ok(rows)
 }
 
@@ -155,6 +178,43 @@ fn waiting(project: &Project) -> Result<String, Stop> {
     Ok(id)
 }
 
+fn number(id: &str) -> i64 {
+    id.trim_start_matches("T-").parse().unwrap_or(0)
+}
+
+/// The memory of a process.
+fn resident(pid: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1_024)
+}
+
+/// Reads a stream up to a line.
+fn hear(stream: &mut BufReader<TcpStream>, words: &str) -> Result<(), Stop> {
+    let mut line = String::new();
+    while !line.contains(words) {
+        line.clear();
+        if stream.read_line(&mut line).map_err(Stop::doing("listen"))? == 0 {
+            return Err(Stop(format!("the stream ended before {words:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// How long it takes until all open pages have heard of an event of a task.
+fn event(project: &Project, task: i64, viewers: &mut [BufReader<TcpStream>]) -> Result<Duration, Stop> {
+    // The reader of the server begins when somebody listens.
+    std::thread::sleep(Duration::from_millis(500));
+    let store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
+    let sql = "insert into events (task, leg, at, category, kind, level, actor, summary, data)
+        select ?1, 1, at, 'leg', 'notice', 'info', '{\"type\":\"supervisor\"}', 'news', '{\"event\":\"notice\",\"level\":\"info\",\"text\":\"news\"}'
+        from events order by seq desc limit 1";
+    let begun = Instant::now();
+    store.execute(sql, [task]).map_err(database)?;
+    viewers.iter_mut().try_for_each(|viewer| hear(viewer, "event: change"))?;
+    Ok(begun.elapsed())
+}
+
 fn database(error: rusqlite::Error) -> Stop {
     Stop(format!("failed to fill the store: {error}"))
 }
@@ -163,7 +223,6 @@ fn database(error: rusqlite::Error) -> Stop {
 fn fill(project: &Project, done: &str, waits: &str, tasks: u32, events: u32) -> Result<(), Stop> {
     let mut store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
     let store = store.transaction().map_err(database)?;
-    let number = |id: &str| id.trim_start_matches("T-").parse::<i64>().unwrap_or(0);
     for new in 3..=i64::from(tasks) {
         let from = if new % 100 == 0 { waits } else { done };
         let (old, id) = (number(from), format!("T-{new}"));
@@ -282,26 +341,13 @@ impl Server {
         Ok(took)
     }
 
-    /// How long it takes until an open page hears of an event.
-    fn event(&self, project: &Project) -> Result<Duration, Stop> {
-        let mut stream = BufReader::new(self.ask("/live")?);
-        let mut line = String::new();
-        while !line.contains("connected") {
-            line.clear();
-            stream.read_line(&mut line).map_err(Stop::doing("listen"))?;
-        }
-        // The reader of the server begins when somebody listens.
-        std::thread::sleep(Duration::from_millis(500));
-        let store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
-        let sql = "insert into events (task, leg, at, category, kind, level, actor, summary, data)
-            select 3, 1, max(at), 'leg', 'notice', 'info', '{\"type\":\"supervisor\"}', 'news', '{\"event\":\"notice\",\"level\":\"info\",\"text\":\"news\"}' from events";
-        let begun = Instant::now();
-        store.execute(sql, []).map_err(database)?;
-        while !line.contains("event: change") {
-            line.clear();
-            stream.read_line(&mut line).map_err(Stop::doing("listen"))?;
-        }
-        Ok(begun.elapsed())
+    /// People who look at a page.
+    fn viewers(&self, path: &str, count: usize) -> Result<Vec<BufReader<TcpStream>>, Stop> {
+        let look = |_| {
+            let mut viewer = BufReader::with_capacity(1_024, self.ask(path)?);
+            hear(&mut viewer, "connected").map(|()| viewer)
+        };
+        (0..count).map(look).collect()
     }
 
     /// The memory of the process that serves the dashboard.
@@ -312,11 +358,9 @@ impl Server {
         let of = |pid: &str| {
             let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
             (command.split(|byte| *byte == 0).nth(1) == Some(b"web")).then_some(())?;
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-            line.split_whitespace().next()?.parse::<u64>().ok()
+            resident(pid)
         };
-        children.split_whitespace().find_map(of).unwrap_or_default() * 1_024
+        children.split_whitespace().find_map(of).unwrap_or_default()
     }
 }
 
