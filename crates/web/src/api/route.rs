@@ -123,61 +123,37 @@ impl Route {
     }
 }
 
-/// A route that only looks.
-pub fn get<I, A>(
-    path: &'static str,
-    id: &'static str,
-    about: &'static str,
-    handler: fn(&mut Context<'_>, &At, I) -> Result<A, Problem>,
-) -> Route
-where
-    I: Schema + DeserializeOwned + 'static,
-    A: Schema + Serialize + 'static,
-{
-    route("get", path, id, about, handler)
+/// Makes the functions that make routes.
+macro_rules! builders {
+    ($($(#[$about:meta])* $name:ident for $role:expr;)*) => { $(
+        $(#[$about])*
+        pub fn $name<I, A>(
+            path: &'static str,
+            id: &'static str,
+            about: &'static str,
+            handler: fn(&mut Context<'_>, &At, I) -> Result<A, Problem>,
+        ) -> Route
+        where
+            I: Schema + DeserializeOwned + 'static,
+            A: Schema + Serialize + 'static,
+        {
+            let run = move |context: &mut Context<'_>, at: &At, input: Value| {
+                let input: I = serde_json::from_value(input)
+                    .map_err(|error| Problem::new("invalid", format!("the request cannot be read: {error}")))?;
+                let answer = handler(context, at, input)?;
+                serde_json::to_value(answer).map_err(|error| Problem::new("internal", error.to_string()))
+            };
+            let (method, role) = (stringify!($name), $role);
+            Route { method, path, id, about, role, input: I::schema, answer: A::schema, run: Arc::new(run) }
+        }
+    )* };
 }
 
-/// A route that changes something.
-pub fn post<I, A>(
-    path: &'static str,
-    id: &'static str,
-    about: &'static str,
-    handler: fn(&mut Context<'_>, &At, I) -> Result<A, Problem>,
-) -> Route
-where
-    I: Schema + DeserializeOwned + 'static,
-    A: Schema + Serialize + 'static,
-{
-    Route { role: Role::Operator, ..route("post", path, id, about, handler) }
-}
-
-fn route<I, A>(
-    method: &'static str,
-    path: &'static str,
-    id: &'static str,
-    about: &'static str,
-    handler: fn(&mut Context<'_>, &At, I) -> Result<A, Problem>,
-) -> Route
-where
-    I: Schema + DeserializeOwned + 'static,
-    A: Schema + Serialize + 'static,
-{
-    let run = move |context: &mut Context<'_>, at: &At, input: Value| {
-        let input: I = serde_json::from_value(input)
-            .map_err(|error| Problem::new("invalid", format!("the request cannot be read: {error}")))?;
-        let answer = handler(context, at, input)?;
-        serde_json::to_value(answer).map_err(|error| Problem::new("internal", error.to_string()))
-    };
-    Route {
-        method,
-        path,
-        id,
-        about,
-        role: Role::Viewer,
-        input: I::schema,
-        answer: A::schema,
-        run: Arc::new(run),
-    }
+builders! {
+    /// A route that only looks.
+    get for Role::Viewer;
+    /// A route that changes something.
+    post for Role::Operator;
 }
 
 /// Reads a query by its schema: numbers and truth values are told apart by it, and a list is a parameter that comes again.
