@@ -4,7 +4,7 @@ use acquit_core::change::Change;
 use acquit_core::decide::{Illegal, Input, decide};
 use acquit_core::human_request::{Answer, Ask, Kind, Question};
 use acquit_core::ids::TaskId;
-use acquit_core::store::{Filter, Store};
+use acquit_core::store::{self, Filter, Store};
 use acquit_core::task::{Actor, End, State, Task};
 use acquit_core::workflow::Workflow;
 
@@ -110,7 +110,11 @@ impl App {
         found.truncate(limit as usize);
         let mut tasks = Vec::new();
         for summary in found {
-            let task = store.task(summary.id)?;
+            let task = match store.task(summary.id) {
+                // Nobody can answer it; the other ones can be answered.
+                Err(store::Error::Corrupt { .. }) => continue,
+                task => task?,
+            };
             // Somebody may have answered since the list was read.
             tasks.extend(Some(task).filter(|task| matches!(task.state, State::Waiting { .. })));
         }

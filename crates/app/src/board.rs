@@ -1,5 +1,6 @@
-//! The board: open tasks by what they wait for, and what ended today. `acquit top` shows it.
+//! The board: open tasks by what they wait for, and what ended today. `acquit top` and the dashboard show it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acquit_core::agent::{AgentEvent, Usage};
@@ -8,15 +9,15 @@ use acquit_core::gate::Verdict;
 use acquit_core::human_request::Ask;
 use acquit_core::ids::{LegId, Name, TaskId};
 use acquit_core::leg::{self, Ending, Leg, Purpose};
-use acquit_core::store::{Filter, Store, each_event};
-use acquit_core::task::{End, State, Summary, Task};
+use acquit_core::store::{Store, each_event};
+use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
-use acquit_core::workflow::Workflow;
 
+use crate::index::{self, IndexedLeg, IndexedTask, Reason, Standing, TaskIndex};
 use crate::{App, Error};
 
-/// So many tasks are looked at.
-const MOST: u32 = 500;
+/// So many tasks `acquit top` has.
+const MOST: usize = 500;
 /// So many chunks at the end of a transcript are read.
 const TAIL: u64 = 16 * 1024;
 const CHUNKS: u32 = 100;
@@ -34,6 +35,44 @@ pub enum Lane {
     Queued,
     /// It is over since today.
     Done,
+}
+
+impl Lane {
+    /// Where a task stands. `runs` says whether a leg of it runs now.
+    pub fn of(task: &IndexedTask, runs: bool, now: Timestamp) -> Self {
+        match task.standing {
+            Standing::Needs => Self::Needs,
+            Standing::Blocked => Self::Waiting,
+            Standing::Working if runs => Self::Running,
+            Standing::Working if task.legs.last().is_some_and(|leg| leg.not_before > now) => Self::Waiting,
+            Standing::Working => Self::Queued,
+            Standing::Done | Standing::Failed | Standing::NoImprovement | Standing::Cancelled => Self::Done,
+        }
+    }
+}
+
+/// The legs that run now by their tasks, with what they used so far.
+pub type Running = BTreeMap<TaskId, (LegId, Usage)>;
+
+/// Reads the legs that run now.
+pub fn running(store: &mut dyn Store) -> Result<Running, Error> {
+    Ok(store.running()?.into_iter().map(|(leg, _)| (leg.id.task, (leg.id, leg.usage))).collect())
+}
+
+/// What a task used, with its leg that runs now.
+pub fn usage(task: &Task, runs: Option<&(LegId, Usage)>) -> Usage {
+    let mut usage = Usage::default();
+    task.past.iter().for_each(|past| usage.add(&past.usage));
+    if let Some((_, now)) = runs {
+        usage.add(now);
+    }
+    usage
+}
+
+/// What the legs of a task cost that began after a moment, in millionths of a dollar.
+pub fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
+    let legs = task.legs.iter().filter(|leg| leg.started.is_some_and(|started| started >= moment));
+    legs.filter_map(|leg| leg.cost).fold(0, u64::saturating_add)
 }
 
 /// How one step of a task stands.
@@ -81,7 +120,7 @@ pub struct Row {
 pub struct Board {
     /// The tasks, lane by lane, oldest first within each.
     pub rows: Vec<Row>,
-    /// What the tasks that changed today cost, in millionths of a dollar.
+    /// What the legs that began today cost, in millionths of a dollar.
     pub spent: u64,
 }
 
@@ -98,49 +137,43 @@ pub struct Closer {
     pub lines: Vec<String>,
 }
 
-/// Reads the board, of one project or of all. `midnight` is when today began.
-pub fn board(store: &mut dyn Store, project: Option<&str>, midnight: Timestamp) -> Result<Board, Error> {
-    let filter = |ended| Filter { project: project.map(str::to_owned), state: None, ended, limit: MOST };
-    let open = store.list(&filter(false))?;
-    let all = store.list(&filter(true))?;
-    let over = |task: &&Summary| task.updated >= midnight && open.iter().all(|other| other.id != task.id);
-    let now = store.now()?;
+/// Reads the board. `midnight` is when today began.
+pub fn board(store: &mut dyn Store, index: &mut TaskIndex, midnight: Timestamp) -> Result<Board, Error> {
+    index.refresh(store)?;
+    let (now, running) = (store.now()?, running(store)?);
     let mut board = Board::default();
-    for summary in open.iter().chain(all.iter().filter(over)) {
-        if summary.updated >= midnight {
-            board.spent = board.spent.saturating_add(summary.cost_micros.unwrap_or(0));
+    for known in index.all() {
+        board.spent = board.spent.saturating_add(spent_since(known, midnight));
+        let old = known.standing.is_over() && known.updated < midnight;
+        if old || board.rows.len() == MOST {
+            continue;
         }
-        let (task, legs) = (store.task(summary.id)?, store.legs(summary.id)?);
-        let workflow = store.definition(summary.id)?.workflow;
-        board.rows.push(row(&task, &legs, &workflow, now));
+        let (task, runs) = (store.task(known.id)?, running.get(&known.id));
+        let lane = Lane::of(known, runs.is_some(), now);
+        let cost = usage(&task, runs).paid();
+        board.rows.push(row(lane, known, &task, cost, now));
     }
     board.rows.sort_by_key(|row| (row.lane, row.id));
     Ok(board)
 }
 
-fn row(task: &Task, legs: &[Leg], workflow: &Workflow, now: Timestamp) -> Row {
-    let mut usage = Usage::default();
-    legs.iter().for_each(|leg| usage.add(&leg.usage));
-    let lane = lane(task, legs, now);
-    let last = legs.last();
+fn row(lane: Lane, known: &IndexedTask, task: &Task, cost: Option<u64>, now: Timestamp) -> Row {
+    let last = known.legs.last();
     let length = match lane {
         Lane::Running => last.and_then(|leg| leg.started).map(|at| now.since(at)),
         Lane::Needs | Lane::Waiting => last.and_then(|leg| leg.ended).map(|at| now.since(at)),
-        Lane::Done => {
-            let ran = legs.iter().filter_map(|leg| Some(leg.ended?.since(leg.started?)));
-            Some(ran.sum())
-        }
+        Lane::Done => Some(known.took(now)),
         Lane::Queued => None,
     };
     Row {
         lane,
-        id: task.id(),
-        title: task.seed.wish.title.clone(),
-        project: task.seed.project.name.clone(),
-        path: path(task, legs, workflow, lane),
-        doing: doing(task, legs, now),
-        length: length.unwrap_or_else(|| now.since(task.seed.created)),
-        cost: usage.paid(),
+        id: known.id,
+        title: known.title.clone(),
+        project: known.project.to_string(),
+        path: path(task, known, lane),
+        doing: doing(task, last, now),
+        length: length.unwrap_or_else(|| now.since(known.created)),
+        cost,
         end: match &task.state {
             State::Ended { end } => Some(end.clone()),
             _ => None,
@@ -148,22 +181,9 @@ fn row(task: &Task, legs: &[Leg], workflow: &Workflow, now: Timestamp) -> Row {
     }
 }
 
-fn lane(task: &Task, legs: &[Leg], now: Timestamp) -> Lane {
-    match &task.state {
-        State::Waiting { .. } => Lane::Needs,
-        State::Blocked { .. } => Lane::Waiting,
-        State::Ended { .. } => Lane::Done,
-        State::New | State::Working { .. } => match legs.last() {
-            Some(leg) if leg.state == leg::State::Running => Lane::Running,
-            Some(leg) if leg.not_before > now => Lane::Waiting,
-            Some(_) | None => Lane::Queued,
-        },
-    }
-}
-
 /// The mark of a leg that has begun.
-fn mark(leg: &Leg) -> Option<Mark> {
-    match leg.state {
+fn mark(state: leg::State) -> Option<Mark> {
+    match state {
         leg::State::Ready => None,
         leg::State::Running => Some(Mark::Running),
         leg::State::Passed => Some(Mark::Passed),
@@ -176,38 +196,32 @@ fn mark(leg: &Leg) -> Option<Mark> {
     }
 }
 
-/// Whether a leg only repairs what another one did.
-fn is_fix(leg: &Leg) -> bool {
-    matches!(leg.entry.purpose, Purpose::Fix { .. } | Purpose::Resolve { .. })
-}
-
-fn path(task: &Task, legs: &[Leg], workflow: &Workflow, lane: Lane) -> Vec<Mark> {
-    let shown = legs.iter().filter(|leg| !is_fix(leg) || leg.state == leg::State::Running);
-    let mut marks: Vec<Mark> = shown.filter_map(mark).collect();
+fn path(task: &Task, known: &IndexedTask, lane: Lane) -> Vec<Mark> {
+    // Without those that only repair what another one did.
+    let is_fix = |leg: &IndexedLeg| matches!(leg.reason, Reason::Fix | Reason::Resolve);
+    let shown = known.legs.iter().filter(|leg| !is_fix(leg) || leg.state == leg::State::Running);
+    let mut marks: Vec<Mark> = shown.filter_map(|leg| mark(leg.state)).collect();
     match lane {
         Lane::Needs => marks.push(Mark::Needs),
         Lane::Waiting if marks.last() != Some(&Mark::Waits) => marks.push(Mark::Waits),
         Lane::Done => return marks,
         Lane::Waiting | Lane::Running | Lane::Queued => {}
     }
-    marks.extend(to_come(task, workflow).iter().map(|_| Mark::ToCome));
+    let stages = known.stages.iter().map(|stage| (&*stage.name, stage.repairs));
+    marks.extend(to_come(task, stages).iter().map(|_| Mark::ToCome));
     marks
 }
 
-/// The stages that a task has not come to, without those that only repair.
-fn to_come<'w>(task: &Task, workflow: &'w Workflow) -> Vec<&'w str> {
-    let here = task.state.stage();
-    let repairs = |name: &Name| {
-        workflow.stages.iter().any(|stage| stage.fix.as_ref() == Some(name))
-            || workflow.conflict.as_ref() == Some(name)
-    };
-    let seen = |name: &Name| task.past.iter().any(|past| past.entry.stage == *name) || here == Some(name);
-    let rest = workflow.stages.iter().map(|stage| &stage.name).filter(|name| !repairs(name) && !seen(name));
-    rest.map(Name::as_str).collect()
+/// The stages that a task has not come to, without those that only repair. Each comes with whether it does.
+fn to_come<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, bool)>) -> Vec<&'s str> {
+    let here = task.state.stage().map(Name::as_str);
+    let seen =
+        |name: &str| here == Some(name) || task.past.iter().any(|past| past.entry.stage.as_str() == name);
+    stages.filter(|(name, repairs)| !repairs && !seen(name)).map(|(name, _)| name).collect()
 }
 
 /// What a task does or waits for.
-fn doing(task: &Task, legs: &[Leg], now: Timestamp) -> String {
+fn doing(task: &Task, last: Option<&IndexedLeg>, now: Timestamp) -> String {
     match &task.state {
         State::New => "not started".to_owned(),
         State::Waiting { request } => match &request.ask {
@@ -220,7 +234,7 @@ fn doing(task: &Task, legs: &[Leg], now: Timestamp) -> String {
         },
         State::Blocked { root, .. } => format!("{} fixes the base", root.task),
         State::Working { cancel: Some(_), .. } => "stopping".to_owned(),
-        State::Working { entry, .. } => match legs.last() {
+        State::Working { entry, .. } => match last {
             Some(leg) if leg.not_before > now && leg.state == leg::State::Ready => {
                 let seconds = leg.not_before.since(now).as_secs();
                 let what = match task.past.last().map(|past| &past.ending) {
@@ -255,7 +269,7 @@ pub fn closer(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Closer, Er
     let workflow = store.definition(id)?.workflow;
     let mut stages: Vec<(String, Vec<Mark>)> = Vec::new();
     for leg in &legs {
-        let Some(mark) = mark(leg) else { continue };
+        let Some(mark) = mark(leg.state) else { continue };
         let name = leg.entry.stage.to_string();
         match stages.last_mut() {
             Some((last, marks)) if *last == name => marks.push(mark),
@@ -266,8 +280,8 @@ pub fn closer(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Closer, Er
         stages.push((request.stage.to_string(), vec![Mark::Needs]));
     }
     if !matches!(task.state, State::Ended { .. }) {
-        stages
-            .extend(to_come(&task, &workflow).into_iter().map(|name| (name.to_owned(), vec![Mark::ToCome])));
+        let all = workflow.stages.iter().map(|stage| (stage.name.as_str(), index::repairs(&workflow, stage)));
+        stages.extend(to_come(&task, all).into_iter().map(|name| (name.to_owned(), vec![Mark::ToCome])));
     }
     let mut rejected = None;
     each_event(store, Some(id), |event| {

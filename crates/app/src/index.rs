@@ -2,6 +2,8 @@
 //!
 //! It is built once and then follows the store's events, so a page costs the same with ten tasks and with ten thousand. It holds what lists and
 //! figures need and no texts of agents. What changes without an event, such as the usage of a leg that runs, is read from the store where it is shown.
+//!
+//! A task that cannot be read is left out, and named with the reason: one damaged row does not take the others from the pages.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::Hash;
@@ -11,7 +13,7 @@ use std::time::Duration;
 use acquit_core::definition::Definition;
 use acquit_core::ids::TaskId;
 use acquit_core::leg::{self, Ending, Leg, Past, Purpose};
-use acquit_core::store::{Filter, Store};
+use acquit_core::store::{self, Filter, Store};
 use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::{Mode, Stage, Work, Workflow};
@@ -32,6 +34,7 @@ pub type Word = Arc<str>;
 #[derive(Default)]
 pub struct TaskIndex {
     tasks: BTreeMap<TaskId, IndexedTask>,
+    unreadable: BTreeMap<TaskId, String>,
     seen: Option<i64>,
     words: HashSet<Word>,
     shapes: HashSet<Arc<[StageShape]>>,
@@ -191,7 +194,11 @@ impl TaskIndex {
             if page == FOLLOWED {
                 return self.build(store);
             }
-            let events = store.events(None, after, PAGE)?;
+            let events = match store.events(None, after, PAGE) {
+                // Nobody can tell which task an unreadable event belongs to.
+                Err(store::Error::Corrupt { .. }) => return self.build(store),
+                events => events?,
+            };
             after = events.last().map_or(after, |event| event.seq);
             let full = events.len() == PAGE as usize;
             changed.extend(events.into_iter().map(|event| event.task));
@@ -200,7 +207,7 @@ impl TaskIndex {
             }
         }
         for id in changed {
-            self.read(store, id)?;
+            self.read(store, id, None)?;
         }
         self.seen = Some(after);
         Ok(())
@@ -213,17 +220,34 @@ impl TaskIndex {
         for summary in all {
             let same = |known: &IndexedTask| known.stored == Some(summary.updated);
             if self.tasks.get(&summary.id).is_none_or(|known| !same(known)) {
-                self.read(store, summary.id)?.stored = Some(summary.updated);
+                self.read(store, summary.id, Some(summary.updated))?;
             }
         }
         self.seen = Some(seen);
         Ok(())
     }
 
-    fn read(&mut self, store: &mut dyn Store, id: TaskId) -> Result<&mut IndexedTask, Error> {
-        let (task, legs, definition) = (store.task(id)?, store.legs(id)?, store.definition(id)?);
-        let entry = self.entry(&task, &legs, &definition);
-        Ok(self.tasks.entry(id).insert_entry(entry).into_mut())
+    /// Reads a task again. `stored` is when the store says that it changed, if that is known.
+    fn read(&mut self, store: &mut dyn Store, id: TaskId, stored: Option<Timestamp>) -> Result<(), Error> {
+        let mut read = || Ok((store.task(id)?, store.legs(id)?, store.definition(id)?));
+        match read() {
+            Ok((task, legs, definition)) => {
+                let entry = IndexedTask { stored, ..self.entry(&task, &legs, &definition) };
+                self.tasks.insert(id, entry);
+                self.unreadable.remove(&id);
+            }
+            Err(error @ store::Error::Corrupt { .. }) => {
+                self.tasks.remove(&id);
+                self.unreadable.insert(id, acquit_run::harness::chain(&error));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Those that cannot be read, each with the reason.
+    pub fn unreadable(&self) -> &BTreeMap<TaskId, String> {
+        &self.unreadable
     }
 
     /// All of them, newest first.
@@ -391,16 +415,23 @@ fn action_name(action: &acquit_core::workflow::Action) -> &'static str {
     }
 }
 
-/// The number of the newest event; `known` is one that exists, or 0.
+/// The number of the newest event; `known` is one that exists, or 0. Costs one question where that is the newest.
 pub fn newest_event(store: &mut dyn Store, mut known: i64) -> Result<i64, Error> {
-    // Events are numbered from 1 on and some numbers may be missing, so the end is found by halving.
-    let mut step = 1_i64 << 40;
-    while step > 0 {
-        if let Some(next) = store.events(None, known.saturating_add(step - 1), 1)?.first() {
-            known = next.seq;
-        } else {
-            step /= 2;
-        }
+    // The next event after a number, if there is one. One that cannot be read is there all the same.
+    let mut after = |number: i64| match store.events(None, number, 1) {
+        Ok(events) => Ok(events.first().map(|event| event.seq)),
+        Err(store::Error::Corrupt { .. }) => Ok(Some(number.saturating_add(1))),
+        Err(error) => Err(error),
+    };
+    // Some numbers may be missing, so the end is found by doubling and halving.
+    let mut step = 1_i64;
+    while let Some(next) = after(known.saturating_add(step - 1))? {
+        known = next;
+        step = step.saturating_mul(2);
+    }
+    while step > 1 {
+        step /= 2;
+        known = after(known.saturating_add(step - 1))?.unwrap_or(known);
     }
     Ok(known)
 }

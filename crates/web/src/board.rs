@@ -1,12 +1,13 @@
 //! The board: what needs a person first, then what runs, waits, is queued, and what was finished today.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use acquit_app::index::{IndexedTask, Standing, TaskIndex};
+use acquit_app::board::{self, Lane};
+use acquit_app::index::{IndexedTask, TaskIndex};
 use acquit_app::{App, Error};
 use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::human_request::Ask;
-use acquit_core::ids::{LegId, TaskId};
+use acquit_core::ids::LegId;
 use acquit_core::leg::{self, Ending};
 use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
@@ -38,25 +39,14 @@ pub struct Wanted {
     page: Option<usize>,
 }
 
-/// The lanes, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lane {
-    Needs,
-    Running,
-    Waiting,
-    Queued,
-    Done,
-}
-
-impl Lane {
-    const ALL: [(Self, &str, &str, Sign); 5] = [
-        (Self::Needs, "needs", "Needs you", Sign::Needs),
-        (Self::Running, "running", "Running", Sign::Runs),
-        (Self::Waiting, "waiting", "Waiting", Sign::Waits),
-        (Self::Queued, "queued", "Queued", Sign::Queued),
-        (Self::Done, "done", "Done today", Sign::Proven),
-    ];
-}
+/// The lanes, in their order, with their ids and names.
+const LANES: [(Lane, &str, &str, Sign); 5] = [
+    (Lane::Needs, "needs", "Needs you", Sign::Needs),
+    (Lane::Running, "running", "Running", Sign::Runs),
+    (Lane::Waiting, "waiting", "Waiting", Sign::Waits),
+    (Lane::Queued, "queued", "Queued", Sign::Queued),
+    (Lane::Done, "done", "Done today", Sign::Proven),
+];
 
 /// A task with what its card shows.
 struct Card<'i> {
@@ -107,21 +97,19 @@ impl Wanted {
 pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let now = store.now()?;
     let midnight = words::midnight(now);
-    let running: BTreeMap<TaskId, (LegId, Usage)> =
-        store.running()?.into_iter().map(|(leg, _)| (leg.id.task, (leg.id, leg.usage))).collect();
+    let running = board::running(store)?;
     let index = shared.index(store)?;
-    let mut lanes: Vec<(Lane, Vec<&IndexedTask>)> =
-        Lane::ALL.iter().map(|lane| (lane.0, Vec::new())).collect();
+    let mut lanes: Vec<(Lane, Vec<&IndexedTask>)> = LANES.iter().map(|lane| (lane.0, Vec::new())).collect();
     let mut spent = 0_u64;
     for task in index.all() {
-        spent = spent.saturating_add(spent_since(task, midnight));
+        spent = spent.saturating_add(board::spent_since(task, midnight));
         // Who searches wants to find what is older, too.
         let old = wanted.is_empty() && wanted.lane.is_empty() && task.updated < midnight;
         if !wanted.fits(task) || (task.standing.is_over() && old) {
             continue;
         }
-        let lane = lane(task, running.contains_key(&task.id), now);
-        lanes[Lane::ALL.iter().position(|known| known.0 == lane).unwrap_or(0)].1.push(task);
+        let lane = Lane::of(task, running.contains_key(&task.id), now);
+        lanes[LANES.iter().position(|known| known.0 == lane).unwrap_or(0)].1.push(task);
     }
     // Who waits longest comes first; queued tasks come in the order in which they are claimed.
     for (lane, tasks) in &mut lanes {
@@ -133,7 +121,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
         }
     }
     let counts: Vec<usize> = lanes.iter().map(|(_, tasks)| tasks.len()).collect();
-    let shown = match Lane::ALL.iter().position(|(_, id, ..)| *id == wanted.lane) {
+    let shown = match LANES.iter().position(|(_, id, ..)| *id == wanted.lane) {
         Some(at) => vec![(lanes[at].0, wanted.page.unwrap_or(1).max(1), PAGE, lanes[at].1.clone())],
         None => lanes.iter().map(|(lane, tasks)| (*lane, 1, MOST_CARDS, tasks.clone())).collect(),
     };
@@ -147,6 +135,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     }
     let body = html! {
         (head(&counts, spent, wanted))
+        (unreadable(&index))
         (filter(wanted, &index))
         div #board .lanes.single[drawn.len() == 1] data-live {
             @if drawn.iter().all(|(.., count)| *count == 0) {
@@ -158,23 +147,6 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
         }
     };
     Ok(Content { title: "Board".to_owned(), task: None, body })
-}
-
-/// What the legs of a task cost that began after a moment.
-fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
-    let legs = task.legs.iter().filter(|leg| leg.started.is_some_and(|started| started >= moment));
-    legs.filter_map(|leg| leg.cost).fold(0, u64::saturating_add)
-}
-
-fn lane(task: &IndexedTask, runs: bool, now: Timestamp) -> Lane {
-    match task.standing {
-        Standing::Needs => Lane::Needs,
-        Standing::Blocked => Lane::Waiting,
-        Standing::Working if runs => Lane::Running,
-        Standing::Working if task.legs.last().is_some_and(|leg| leg.not_before > now) => Lane::Waiting,
-        Standing::Working => Lane::Queued,
-        Standing::Done | Standing::Failed | Standing::NoImprovement | Standing::Cancelled => Lane::Done,
-    }
 }
 
 fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
@@ -193,10 +165,21 @@ fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
             a.btn.main href="/new" { "New task" }
         }
         nav #tiles .tiles data-live aria-label="Lanes" {
-            @for (index, (lane, id, name, sign)) in Lane::ALL.into_iter().enumerate() {
+            @for (index, (lane, id, name, sign)) in LANES.into_iter().enumerate() {
                 a href=(wanted.address(id, 1)) class=[(lane == Lane::Needs && counts[0] > 0).then_some("hot")] aria-current=[(wanted.lane == id).then_some("true")] { (sign.bare()) b { (counts[index]) } span { (name) } }
             }
         }
+    }
+}
+
+/// Tasks that are on no lane because they cannot be read.
+fn unreadable(index: &TaskIndex) -> Markup {
+    let all = index.unreadable();
+    html! {
+        section #unreadable data-live { @if !all.is_empty() { div.panel role="alert" {
+            header.panel-head { h2 { (words::count(all.len(), "task")) " cannot be read" } p.hint { "Run " code { "acquit store check" } " to see what is damaged." } }
+            ul.rows { @for (id, why) in all.iter().take(MOST_CARDS) { li { (Sign::Rejected.bare()) b { (id) } " " (words::line(why, 200)) } } }
+        } } }
     }
 }
 
@@ -243,11 +226,7 @@ fn card<'i>(
         Some((leg, _)) => last_words(app, store, *leg)?,
         None => None,
     };
-    let mut usage = Usage::default();
-    task.past.iter().for_each(|past| usage.add(&past.usage));
-    if let Some((_, now)) = runs {
-        usage.add(now);
-    }
+    let usage = board::usage(&task, runs);
     Ok(Card { lane, known, task, usage, words })
 }
 
@@ -268,7 +247,7 @@ fn section(
     wanted: &Wanted,
     now: Timestamp,
 ) -> Markup {
-    let Some((_, id, name, sign)) = Lane::ALL.into_iter().find(|(known, ..)| *known == lane) else {
+    let Some((_, id, name, sign)) = LANES.into_iter().find(|(known, ..)| *known == lane) else {
         return html! {};
     };
     let name =

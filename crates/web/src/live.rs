@@ -70,26 +70,9 @@ impl Live {
 
     /// The number of the newest event.
     pub fn newest(&self, store: &mut dyn Store) -> Result<i64, Error> {
-        let mut known = self.newest.load(Ordering::Relaxed);
-        if known > 0 {
-            let next = store.events(None, known, PAGE)?;
-            known = next.last().map_or(known, |event| event.seq);
-            self.newest.fetch_max(known, Ordering::Relaxed);
-            if next.len() < PAGE as usize {
-                return Ok(known);
-            }
-        }
-        // Events are numbered from 1 on and some numbers may be missing, so the end is found by halving.
-        let mut step = 1_i64 << 40;
-        while step > 0 {
-            if let Some(next) = store.events(None, known.saturating_add(step - 1), 1)?.first() {
-                known = next.seq;
-            } else {
-                step /= 2;
-            }
-        }
-        self.newest.fetch_max(known, Ordering::Relaxed);
-        Ok(known)
+        let newest = acquit_app::index::newest_event(store, self.newest.load(Ordering::Relaxed))?;
+        self.newest.fetch_max(newest, Ordering::Relaxed);
+        Ok(newest)
     }
 
     /// A place for one more viewer, if there is one.

@@ -89,8 +89,9 @@ fn waiting(store: &mut dyn Store) -> Result<(usize, bool), Error> {
     // Before a stage that cannot be undone a task is blocked, and waits for a person all the same.
     let mut blocked = 0;
     for summary in listed(store, "blocked")?.into_iter().take(100) {
-        let task = store.task(summary.id)?;
-        blocked += usize::from(matches!(task.state, acquit_core::task::State::Waiting { .. }));
+        let waits =
+            |task: acquit_core::task::Task| matches!(task.state, acquit_core::task::State::Waiting { .. });
+        blocked += usize::from(store.task(summary.id).is_ok_and(waits));
     }
     Ok((asked + blocked, asked == MOST_WAITING as usize))
 }

@@ -6,7 +6,7 @@ use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
 use acquit_core::ids::Name;
 use acquit_core::night::key;
-use acquit_core::store::{self, Delivery, Letter, Mark, Store, each_event};
+use acquit_core::store::{self, Delivery, Letter, Mark, Store};
 use acquit_core::task::{End, State, Task};
 use acquit_run::notify::{self, Notice};
 
@@ -35,7 +35,7 @@ impl Daemon<'_> {
         let (now, dashboard) = (store.now()?, self.dashboard_address());
         let Some(mut after) = store.mark(mark)? else {
             // What happened before anybody wanted to know is not news.
-            let newest = newest(store)?;
+            let newest = crate::index::newest_event(store, 0)?;
             return Ok(store.post(&[], Some((mark, newest)))?);
         };
         loop {
@@ -272,11 +272,4 @@ fn of_stage(store: &mut dyn Store, home: &Home, event: &Event, text: &str) -> Re
         request: None,
         page: None,
     }))
-}
-
-/// The number of the newest event.
-fn newest(store: &mut dyn Store) -> Result<i64, Error> {
-    let mut newest = 0;
-    each_event(store, None, |event| newest = event.seq)?;
-    Ok(newest)
 }

@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use acquit_app::board::{self, Board, Closer, Row};
+use acquit_app::index::TaskIndex;
 use acquit_app::reload::Renewal;
 use acquit_core::decide::Input;
 use acquit_core::event::Level;
@@ -51,6 +52,7 @@ enum Mode {
 struct Top<'c> {
     cli: &'c Cli,
     board: Board,
+    index: TaskIndex,
     closer: Option<(TaskId, Closer)>,
     chosen: Option<TaskId>,
     project: Option<String>,
@@ -70,6 +72,7 @@ pub fn top(cli: &Cli) -> Result<Exit, Error> {
     let mut top = Top {
         cli,
         board: Board::default(),
+        index: TaskIndex::default(),
         closer: None,
         chosen: None,
         project: None,
@@ -135,7 +138,7 @@ impl Top<'_> {
     /// Reads the board and the chosen task.
     fn look(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let now = store.now()?;
-        self.board = board::board(store, None, midnight(now))?;
+        self.board = board::board(store, &mut self.index, midnight(now))?;
         let rows = self.rows();
         let chosen = rows.get(self.place(&rows)).map(|row| row.id);
         self.chosen = chosen;

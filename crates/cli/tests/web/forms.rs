@@ -28,6 +28,42 @@ step = [ { write = "work.txt", content = "second\n" }, { outcome = "pr_ready", p
 "#;
 
 #[test]
+fn one_task_that_cannot_be_read_is_named_and_the_others_are_shown() {
+    let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
+    for title in ["Bad before", "Bad while", "Good one"] {
+        // Each asks a question, so that nothing is left to run.
+        sandbox.acquit(&["run", title]).must(3);
+    }
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    let damage = |id: i64| store.execute("update tasks set body = '{' where id = ?1", [id]).unwrap();
+    damage(1);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let board = browser.get("/");
+    assert_eq!(board.status, 200, "{}", board.body);
+    assert!(
+        board.body.contains("1 task cannot be read") && board.body.contains("<b>T-1</b>"),
+        "{}",
+        board.body
+    );
+    assert!(board.body.contains("Bad while") && board.body.contains("Good one"), "{}", board.body);
+    // One that is damaged later, and changes.
+    damage(2);
+    let event = "insert into events (task, leg, at, category, kind, level, actor, summary, data)
+        select 2, leg, at, category, kind, level, actor, summary, data from events where task = 3 limit 1";
+    store.execute(event, []).unwrap();
+    let board = browser.get("/");
+    assert!(
+        board.body.contains("2 tasks cannot be read") && board.body.contains("Good one"),
+        "{}",
+        board.body
+    );
+    for path in ["/inbox", "/workers", "/costs", "/agents", "/workflows"] {
+        assert_eq!(browser.get(path).status, 200, "{path}");
+    }
+}
+
+#[test]
 fn a_task_is_added_on_a_page_and_run() {
     let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
     let served = Served::start(&sandbox, &["--workers", "1"]);
