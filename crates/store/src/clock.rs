@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use acquit_core::time::Timestamp;
 
@@ -27,4 +27,11 @@ impl Clock {
             Self::Set(millis) => Timestamp(millis.load(Ordering::SeqCst)),
         }
     }
+}
+
+/// How long this machine is up, with the time that it slept.
+pub(crate) fn up() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    Duration::from_secs(part(now.tv_sec)) + Duration::from_nanos(part(now.tv_nsec))
 }

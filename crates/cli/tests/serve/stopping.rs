@@ -66,6 +66,36 @@ fn a_harness_that_is_killed_is_found_and_its_task_goes_on() {
 }
 
 #[test]
+fn a_harness_that_is_stopped_for_longer_than_its_lease_is_replaced_and_ended() {
+    let sandbox = sandbox();
+    let daemon = sandbox.start(&["serve"]);
+    until_file(&sandbox.place("began"));
+    let owner = sandbox.legs()[0].owner.clone().unwrap();
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    let expire = || {
+        store.execute("update legs set lease_until = 1 where number = 1 and state = 'running'", []).unwrap()
+    };
+    // One that only looks late is left alone.
+    assert_eq!(expire(), 1);
+    let late = Instant::now() + Duration::from_secs(6);
+    until("a round of the patrol", || (Instant::now() > late).then_some(()));
+    assert_eq!(sandbox.legs()[0].state, acquit_core::leg::State::Running);
+    crate::common::processes::signal(owner.pid, Signal::STOP);
+    expire();
+    until("the leg is lost", || (sandbox.legs()[0].state == acquit_core::leg::State::Lost).then_some(()));
+    until("its harness is ended", || crate::common::processes::is_over(owner.pid).then_some(()));
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    until("the task's end", || (sandbox.task().state.word() == "no_improvement").then_some(()));
+    let why = match &sandbox.endings()[0] {
+        acquit_core::leg::Ending::Lost { why } => why.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(why.contains("was stopped for longer than its lease"), "{why}");
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}
+
+#[test]
 fn a_task_whose_harness_cannot_be_started_keeps_no_other_from_its_turn() {
     let sandbox = sandbox();
     sandbox.acquit(&["task", "add", "Do more"]).must(0);

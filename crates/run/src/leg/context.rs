@@ -45,7 +45,8 @@ pub(crate) struct LegContext<'a> {
     /// The step that is under way: whatever ends the leg early is counted there.
     pub(crate) under_way: Step,
     step_began: Instant,
-    beat: Instant,
+    /// When the lease was last asked for.
+    beat: Duration,
     looked: Instant,
 }
 
@@ -65,7 +66,7 @@ impl<'a> LegContext<'a> {
             cut_short: false,
             under_way: Step::Claim,
             step_began: began,
-            beat: Instant::now(),
+            beat: awake().saturating_sub(began.elapsed()),
             looked: Instant::now(),
         }
     }
@@ -129,16 +130,25 @@ impl<'a> LegContext<'a> {
             return Ok(Pulse::Beating);
         }
         self.looked = Instant::now();
-        if self.beat.elapsed() < HEARTBEAT {
+        if self.since_beat() < HEARTBEAT {
             return self.store.pulse(self.hold);
         }
+        // The lease begins at some moment after this one.
+        let asked = awake();
         let pulse = self.store.heartbeat(self.hold, super::LEASE)?;
-        self.beat = Instant::now();
+        self.beat = asked;
         Ok(pulse)
     }
 
     /// How long ago the lease was last renewed.
     pub(crate) fn since_beat(&self) -> Duration {
-        self.beat.elapsed()
+        awake().saturating_sub(self.beat)
     }
+}
+
+/// The time since the machine's boot, also while it slept: leases do not sleep.
+fn awake() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    Duration::from_secs(part(now.tv_sec)) + Duration::from_nanos(part(now.tv_nsec))
 }

@@ -15,6 +15,10 @@ use crate::transcript::Transcript;
 /// What the agent said is written at least this often, so that viewers are never further behind.
 const FLUSH: Duration = Duration::from_millis(400);
 
+/// So long before its lease ends, an agent whose harness cannot reach the store is ended: time to end it and everything that it started, before
+/// another machine takes the leg.
+const MARGIN: Duration = Duration::from_secs(30);
+
 /// Watches an agent, or with no transcript a gate or a setup step.
 pub(crate) struct Watch<'d, 'a> {
     pub(crate) ctx: &'d mut LegContext<'a>,
@@ -118,7 +122,7 @@ impl<'d, 'a> Watch<'d, 'a> {
     }
 
     fn is_passing(&self, error: &store::Error) -> bool {
-        matches!(error, store::Error::Database { .. }) && self.ctx.since_beat() < super::LEASE
+        matches!(error, store::Error::Database { .. }) && self.ctx.since_beat() + MARGIN < super::LEASE
     }
 }
 

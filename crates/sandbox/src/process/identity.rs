@@ -1,10 +1,12 @@
 //! Who a process is, in a form that can be stored and asked again after a crash or a restart of the machine.
 //!
 //! A pid alone is reused. Together with the time at which the process started, and the boot in which that time was
-//! counted, it never means another.
+//! counted, it never means another. In a container the same number is another process, so the pid namespace is part of the boot.
 
 use std::{fs, io};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use super::procfs::Stat;
@@ -37,7 +39,7 @@ impl Identity {
         Self { boot: boot.to_owned(), pid: i32::try_from(pid).unwrap_or(i32::MAX), start }
     }
 
-    /// The boot in which it started.
+    /// The boot in which it started, and the pid namespace that counts it.
     pub fn boot(&self) -> &str {
         &self.boot
     }
@@ -52,6 +54,26 @@ impl Identity {
         self.pid
     }
 
+    /// Whether somebody has stopped it, as SIGSTOP does: it does nothing until it is woken.
+    pub fn is_stopped(&self) -> io::Result<bool> {
+        Ok(self.is_alive()? && Stat::of(self.pid)?.is_some_and(|stat| stat.state == b'T'))
+    }
+
+    /// Ends it at once, if it is this very process and ours to end. One that is gone is as good.
+    pub fn end(&self) -> io::Result<()> {
+        let Some(pid) = Pid::from_raw(self.pid) else { return Ok(()) };
+        let process = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(process) => process,
+            Err(Errno::SRCH) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        // Looked at while it is held: the number cannot become another's any more.
+        if self.is_alive()? {
+            pidfd_send_signal(process, Signal::KILL)?;
+        }
+        Ok(())
+    }
+
     /// Whether it still runs *on this machine, in this boot*. A process of another machine is never alive here: whoever
     /// shares a store between machines compares their names first.
     pub fn is_alive(&self) -> io::Result<bool> {
@@ -63,7 +85,9 @@ impl Identity {
 }
 
 fn boot() -> io::Result<String> {
-    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let namespace = fs::read_link("/proc/self/ns/pid")?;
+    Ok(format!("{}/{}", boot.trim(), namespace.display()))
 }
 
 #[cfg(test)]
@@ -76,6 +100,13 @@ mod tests {
         assert!(own.is_alive().unwrap());
         assert!(!Identity { start: own.start + 1, ..own.clone() }.is_alive().unwrap());
         assert!(!Identity { boot: "another".into(), ..own }.is_alive().unwrap());
+    }
+
+    #[test]
+    fn a_process_of_another_pid_namespace_is_not_ours_to_judge() {
+        let own = Identity::of_self().unwrap();
+        let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
+        assert!(own.boot().ends_with(&*namespace.to_string_lossy()), "{}", own.boot());
     }
 
     #[test]

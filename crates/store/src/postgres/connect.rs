@@ -1,13 +1,13 @@
 //! Connecting: limits on everything that could hang, the server's time, and the tables.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use acquit_core::time::Timestamp;
 use postgres::{Client, Config, GenericClient, Statement};
 
 use super::tls::{Connector, Parameters};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::location::Address;
 use crate::tx_error::TxError;
 use crate::{OpenError, migrate};
@@ -48,8 +48,8 @@ pub(super) struct Session {
     pub(super) statements: HashMap<&'static str, Statement>,
     /// The server's process, which signs our notifications.
     pub(super) process: i32,
-    /// How far the server's clock is ahead of ours.
-    ahead: i64,
+    /// The server's time when this machine had been up for so long; `None` if somebody else sets the time.
+    measured: Option<(Timestamp, Duration)>,
     pub(super) listening: Listening,
 }
 
@@ -66,22 +66,25 @@ impl Session {
         let mut client = server.connect()?;
         const ABOUT: &str = "select pg_backend_pid(), (extract(epoch from clock_timestamp()) * 1000)::bigint";
         let about = client.prepare(ABOUT)?;
-        let (asked, begin) = (clock.now(), Instant::now());
+        let asked = clock::up();
         let answer = client.query_one(&about, &[])?;
+        let answered = clock::up();
         // The server looked at its clock halfway between question and answer.
-        let here = asked.plus(begin.elapsed() / 2);
-        let there: i64 = answer.get(1);
-        let ahead = match clock {
-            Clock::System => there - here.0,
-            Clock::Set(_) => 0,
+        let here = asked + answered.saturating_sub(asked) / 2;
+        let measured = match clock {
+            Clock::System => Some((Timestamp(answer.get(1)), here)),
+            Clock::Set(_) => None,
         };
         let process = answer.get(0);
-        Ok(Self { client, statements: HashMap::new(), process, ahead, listening: Listening::No })
+        Ok(Self { client, statements: HashMap::new(), process, measured, listening: Listening::No })
     }
 
-    /// The moment by the server's clock.
+    /// The moment by the server's clock. Somebody who sets this machine's clock changes nothing, and a machine that slept knows how long.
     pub(super) fn now(&self, clock: &Clock) -> Timestamp {
-        Timestamp(clock.now().0.saturating_add(self.ahead))
+        match self.measured {
+            Some((there, here)) => there.plus(clock::up().saturating_sub(here)),
+            None => clock.now(),
+        }
     }
 }
 
