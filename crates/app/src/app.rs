@@ -17,6 +17,9 @@ use crate::error::Error;
 use crate::notice::{Notice, Notices};
 use crate::project::{FOLDER, Files, User};
 
+/// The folder of a worker, below acquit's own.
+const WORKER: &str = "worker";
+
 /// acquit in one place: for one user, one home, one store.
 pub struct App {
     /// Where it was called.
@@ -60,11 +63,13 @@ impl App {
         app
     }
 
-    /// The same on another store.
+    /// The same as a worker of a store. It keeps its files apart from those of the user's own tasks: their workspaces borrow from other
+    /// repositories.
     #[must_use]
-    pub fn on_store(self, store: String, launcher: Option<Launcher>) -> Self {
-        let surroundings = Surroundings { store, ..self.surroundings };
-        Self::new(surroundings, self.notices, launcher)
+    pub fn into_worker(self, store: Option<String>) -> Self {
+        let store = store.unwrap_or_else(|| self.surroundings.store.clone());
+        let home = self.surroundings.home.join(WORKER);
+        Self::new(Surroundings { store, home, ..self.surroundings }, self.notices, None)
     }
 
     /// The user's own configuration, without that of any repository.

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use acquit_core::fleet::{Need, WaitingLeg, Worker, WorkerState};
+use acquit_core::ids::TaskId;
 use acquit_core::label::is_label;
 use acquit_core::store::Store;
+use acquit_core::task::{End, State};
 use acquit_core::time::{Timestamp, backoff};
 use acquit_run::fleet::{Offered, offer};
 use acquit_run::process::{Detached, Identity, Interrupt};
@@ -112,7 +114,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         failures: 0,
         paused: None,
     };
-    work.report(store.as_mut())?;
+    work.take_name(store.as_mut())?;
     log(app, "worker", &format!("{} takes up to {} legs", work.worker.name, work.worker.slots));
     let mut troubles = 0;
     while interrupt.count() == 0 {
@@ -156,6 +158,7 @@ impl Work<'_> {
                 log(self.app, "lost", &format!("{lost} legs whose harness is gone are ready again"));
             }
             supervise::release(store)?;
+            self.sweep(store)?;
         }
         let now = store.now()?;
         let mut due = store.waiting(LOOKED_AT)?;
@@ -217,11 +220,34 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Takes the name. One of this machine that had it and is gone needs it no more.
+    fn take_name(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        let former = store.workers()?.into_iter().find(|seen| seen.worker.name == self.worker.name);
+        if let Some(former) = former.filter(|former| is_gone(&former.worker.process)) {
+            store.remove_worker(&former.worker)?;
+        }
+        self.report(store)
+    }
+
     fn report(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         if !store.report_worker(&self.worker)? {
             return Err(Refused::NameTaken(self.worker.name.clone()).into());
         }
         self.reported = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Removes what this machine has of one task that is done: its work was handed over and delivered. What others left may be nowhere else.
+    fn sweep(&self, store: &mut dyn Store) -> Result<(), Error> {
+        for entry in std::fs::read_dir(self.app.runtime.tasks()).into_iter().flatten().flatten() {
+            let task = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok());
+            let Some(task) = task else { continue };
+            if matches!(store.task(task)?.state, State::Ended { end: End::Done | End::NoImprovement }) {
+                // If it stays, the next round finds it.
+                let _ = acquit_run::workspace::remove_folder(&self.app.runtime.task_folder(task));
+                return Ok(());
+            }
+        }
         Ok(())
     }
 
@@ -296,6 +322,18 @@ impl Work<'_> {
         log(self.app, "worker", "stops");
         Ok(())
     }
+}
+
+/// Whether a worker's process is one of this machine, boot and pid namespace, and over.
+fn is_gone(process: &str) -> bool {
+    let mut parts = process.rsplitn(3, '/');
+    let (start, pid, boot) = (parts.next(), parts.next(), parts.next());
+    let (Some(Ok(start)), Some(Ok(pid)), Some(boot)) = (start.map(str::parse), pid.map(str::parse), boot)
+    else {
+        return false;
+    };
+    let here = Identity::of_self().is_ok_and(|own| own.boot() == boot);
+    here && Identity::from_parts(boot, pid, start).is_alive().is_ok_and(|alive| !alive)
 }
 
 /// Whether a leg's repository is in the store.

@@ -178,6 +178,13 @@ fn a_task_passes_between_workers_that_have_no_checkout_and_every_machine_sees_it
     for machine in [&one, &two] {
         assert!(!machine.place("elsewhere/.git").exists());
     }
+    until("the workers have removed their part", || {
+        let left = |machine: &Machine<'_>| {
+            let stores = std::fs::read_dir(machine.place("acquit/worker/tasks")).unwrap().flatten();
+            stores.flat_map(|store| std::fs::read_dir(store.path()).unwrap()).count()
+        };
+        (left(&one) + left(&two) == 0).then_some(())
+    });
     for worker in [first, second] {
         worker.signal(Signal::TERM);
         worker.wait().must(0);
@@ -213,6 +220,42 @@ fn a_machine_that_dies_is_replaced_by_another_from_the_last_handoff() {
     );
     second.signal(Signal::TERM);
     second.wait().must(0);
+}
+
+#[test]
+fn a_harness_in_another_pid_namespace_is_not_judged_by_its_number() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WAITS).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let inner = Machine::new(&sandbox, &database, "inner", &reaching(&sandbox));
+    // As in a container: the same name of the machine, the same boot, other numbers.
+    let worker = inner.command(&["worker", "--trust-store", "--name", "inner"]);
+    let mut contained = sandbox.program("unshare");
+    let user: &[&str] =
+        if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
+    contained.args(user).args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+    contained.arg(worker.get_program()).args(worker.get_args());
+    contained.current_dir(inner.place("elsewhere"));
+    contained.envs(worker.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let contained = Started::new(&mut contained, inner.place("worker.out"), inner.place("worker.err"));
+    until_file(&sandbox.place("began"));
+    let outer = Machine::new(&sandbox, &database, "outer", &reaching(&sandbox));
+    let other = outer.worker(&[]);
+    // It patrols when it begins: what it would take for dead it has declared lost by then.
+    until("the other one is listed", || {
+        let found = outer.acquit(&["workers", "--json"]).must(0).json();
+        found["workers"].as_array()?.iter().any(|worker| worker["name"] == "outer").then_some(())
+    });
+    let late = std::time::Instant::now() + std::time::Duration::from_secs(7);
+    until("two patrols", || (std::time::Instant::now() > late).then_some(()));
+    let legs = sandbox.legs();
+    assert_eq!((legs.len(), legs[0].state), (1, State::Running), "{legs:?}");
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    until("the leg ends well", || (sandbox.legs()[0].state == State::Passed).then_some(()));
+    for worker in [contained, other] {
+        worker.signal(Signal::TERM);
+        drop(worker);
+    }
 }
 
 #[test]
@@ -259,6 +302,11 @@ fn a_worker_says_what_keeps_it_from_beginning() {
     });
     let twin = Machine::new(&sandbox, &database, "twin", "");
     twin.acquit(&["worker", "--trust-store", "--name", "one"]).must(2).said("another one is called one");
-    running.signal(Signal::TERM);
-    running.wait().must(0);
+    // Of one that was killed on the same machine it is free at once.
+    running.signal(Signal::KILL);
+    running.wait();
+    let heir = one.worker(&[]);
+    until("it has taken the name", || heir.err().contains("one takes up to 1 legs").then_some(()));
+    heir.signal(Signal::TERM);
+    heir.wait().must(0);
 }

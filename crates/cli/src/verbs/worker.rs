@@ -17,10 +17,7 @@ pub fn fleet(cli: Cli, verb: FleetVerb) -> Result<Exit, Error> {
 
 fn run(cli: Cli, args: WorkerArgs) -> Result<Exit, Error> {
     let WorkerArgs { store, labels, slots, name, trust_store, hand_back } = args;
-    let app = match store {
-        Some(store) => cli.app.on_store(store, None),
-        None => cli.app,
-    };
+    let app = cli.app.into_worker(store);
     worker::run(&app, Options { name, labels, slots, trust_store, hand_back })?;
     Ok(Exit::Done)
 }

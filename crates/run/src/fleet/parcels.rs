@@ -26,6 +26,8 @@ use crate::workspace::Workspace;
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 /// The most files of a leg that are sent.
 const FILES: usize = 100;
+/// The most bytes of a leg's files that are sent.
+const ALL_FILES: u64 = 32 * 1024 * 1024;
 /// The address that a repository is known by.
 const ORIGIN: &str = "origin";
 
@@ -107,15 +109,17 @@ pub(crate) fn send_leg(
     let Some(key) = &definition.travel.repository else { return Ok(()) };
     send_work(ctx, task, definition, report, key)?;
     let folder = ctx.runtime.leg_folder(ctx.hold.leg);
+    let mut left = ALL_FILES;
     for path in leg_files(folder.path(), &report.artifacts) {
         let size = folder.path().join(&path).symlink_metadata().map_or(0, |meta| meta.len());
-        if size > FILE_LIMIT {
+        if size > FILE_LIMIT.min(left) {
             let words = format!("{} has {size} bytes and stays on {}", path.display(), ctx.runtime.host);
             ctx.notice(Level::Info, words);
             continue;
         }
         let below = path.to_string_lossy().into_owned();
         let Some(content) = untrusted::plain(folder.path(), &below, FILE_LIMIT) else { continue };
+        left = left.saturating_sub(size);
         let content = ctx.redactor.bytes(&content).into_owned();
         let file = Content::File { path: below };
         let parcel = Parcel { repository: key.clone(), leg: Some(ctx.hold.leg), content: file };
@@ -273,7 +277,7 @@ fn leg_files(folder: &Path, artifacts: &[Artifact]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if name.ends_with(".log") {
+        if Path::new(&name).extension().is_some_and(|end| end == "log") {
             found.push(PathBuf::from(name));
         }
     }
@@ -324,11 +328,11 @@ fn present(git: &Git, source: &Source, commits: BTreeSet<CommitId>) -> Result<BT
     if commits.is_empty() {
         return Ok(commits);
     }
-    let lines: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
+    let lines: Vec<&str> = commits.iter().map(CommitId::as_str).collect();
     let output = source
         .call(git, "cat-file")
         .arg("--batch-check=%(objectname) %(objecttype)")
-        .input(lines)
+        .input(lines.join("\n") + "\n")
         .run()
         .map_err(Error::git("look for commits"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -339,8 +343,13 @@ fn present(git: &Git, source: &Source, commits: BTreeSet<CommitId>) -> Result<BT
 
 /// A pack of all that `tips` have and `known` have not.
 fn pack(call: git::Call, tips: &[&CommitId], known: &BTreeSet<CommitId>) -> Result<Vec<u8>, git::Error> {
-    let mut revisions: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
-    revisions.extend(known.iter().map(|known| format!("^{known}\n")));
+    let mut revisions = String::new();
+    for tip in tips {
+        revisions.push_str(&format!("{tip}\n"));
+    }
+    for known in known {
+        revisions.push_str(&format!("^{known}\n"));
+    }
     let call = call.args(["--quiet", "--revs", "--stdout", "--delta-base-offset"]).input(revisions);
     call.run().map(|output| output.stdout)
 }
