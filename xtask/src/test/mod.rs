@@ -8,6 +8,7 @@ mod counts;
 
 use std::cell::Cell;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -120,40 +121,47 @@ fn summarize(steps: &[Step<'_>], counts: &Cell<Counts>) -> Result<(), Stop> {
 /// unit tests of all crates. Nothing is installed, and no server, agent or whole binary is started.
 pub(crate) fn fast() -> Result<(), Stop> {
     let counts = Cell::new(Counts::default());
-    let all = |words: &'static [&'static str], counts: &Cell<Counts>| {
-        let mut command = shell::cargo(&["nextest", "run", "--cargo-quiet", "--status-level", "fail"]);
-        counted(command.args(words), Runner::Nextest, counts)
-    };
     let is_fast = |step: &Step<'_>| matches!(step.name, "format" | "tidy");
     let mut steps: Vec<Step<'_>> = checks().into_iter().filter(is_fast).collect();
     steps.push(Step {
-        name: "core and store",
-        command: "cargo nextest run -p acquit-core -p acquit-store -E 'not test(postgres)'",
+        name: "tests",
+        command: "cargo nextest run --workspace --lib --bins",
         run: Box::new(|| {
-            all(&["-p", "acquit-core", "-p", "acquit-store", "-E", "not test(postgres)"], &counts)
-        }),
-    });
-    steps.push(Step {
-        name: "unit tests",
-        command: "cargo nextest run --workspace --lib --bins -E 'not test(postgres)'",
-        run: Box::new(|| {
-            all(
-                &[
-                    "--workspace",
-                    "--exclude",
-                    "acquit-core",
-                    "--exclude",
-                    "acquit-store",
-                    "--lib",
-                    "--bins",
-                    "-E",
-                    "not test(postgres)",
-                ],
-                &counts,
-            )
+            // The whole workspace at once: a part of it would be built again, because its dependencies have fewer features.
+            let mut command = shell::cargo(&["nextest", "run", "--cargo-quiet", "--status-level", "fail"]);
+            command.args(["--workspace", "--lib", "--bins"]);
+            for name in
+                FAST.iter().map(|name| integration_tests(name)).collect::<Result<Vec<_>, _>>()?.concat()
+            {
+                command.args(["--test", &name]);
+            }
+            let whole: Vec<String> = FAST.iter().map(|name| format!("package(acquit-{name})")).collect();
+            let which = format!("(kind(lib) or kind(bin) or {}) and not ({SERVER})", whole.join(" or "));
+            command.args(["--test-threads", &threads().to_string(), "-E", &which]);
+            counted(&mut command, Runner::Nextest, &counts)
         }),
     });
     summarize(&steps, &counts)
+}
+
+/// Tests that need a PostgreSQL server, in nextest's language. One that is missing here fails, and says what it needs.
+const SERVER: &str = "test(postgres) or binary(tls) \
+                      or test(/^sqlite::(a_backup_is_restored_on_either|a_move_that_died_before|a_moved_store_refuses)/)";
+
+/// Crates whose integration tests are among the fast ones.
+const FAST: [&str; 2] = ["core", "store"];
+
+/// The names of the integration tests of a crate, by which cargo knows them: files, and folders with a `main.rs`.
+fn integration_tests(name: &str) -> Result<Vec<String>, Stop> {
+    let folder = shell::root().join("crates").join(name).join("tests");
+    let listed =
+        std::fs::read_dir(&folder).map_err(Stop::doing("list tests"))?.flatten().map(|entry| entry.path());
+    let is_test =
+        |path: &PathBuf| path.extension().is_some_and(|ext| ext == "rs") || path.join("main.rs").is_file();
+    let mut names: Vec<String> =
+        listed.filter(is_test).filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    names.sort();
+    Ok(names)
 }
 
 /// Runs one step with its heading; gives its line for the summary and whether it held.
@@ -322,6 +330,12 @@ mod tests {
         let (own, all) = (built(&["--package", "xtask", "--edges", "normal,build"]), built(&["--workspace"]));
         let twice: Vec<&String> = own.difference(&all).collect();
         assert!(own.len() > 50 && twice.is_empty(), "to be built again with more features: {twice:#?}");
+    }
+
+    #[test]
+    fn integration_tests_are_listed_as_cargo_names_them() {
+        let store = integration_tests("store").expect("a list");
+        assert_eq!(store, ["conformance", "tls"], "not the folder of old forms");
     }
 
     #[test]

@@ -140,7 +140,9 @@ fn file_length(tree: &Tree) -> Vec<Finding> {
 }
 
 fn module_docs(tree: &Tree) -> Vec<Finding> {
-    let bare = tree.rust().filter(|file| !file.text.starts_with("//!"));
+    // The samples of the corpus are written as strangers write.
+    let ours = tree.rust().filter(|file| !file.path.starts_with("corpus/"));
+    let bare = ours.filter(|file| !file.text.starts_with("//!"));
     bare.map(|file| finding(file, 0, "does not begin with `//!`")).collect()
 }
 

@@ -19,6 +19,12 @@ const EXAMPLES: &[Example] = &[
         kept: ("crates/run/src/a.rs", "//! Says what it is.\nuse std::io;"),
     },
     Example {
+        rule: "module-docs",
+        broken: ("crates/corpus/src/a.rs", "use std::io;\n"),
+        lines: &[1],
+        kept: ("corpus/rust/sample/base/src/a.rs", "use std::io;\n"),
+    },
+    Example {
         rule: "unfinished",
         broken: (
             "crates/run/src/a.rs",

@@ -69,7 +69,8 @@ const commands = {
     });
   },
   async axe({ page, only }) {
-    await pages.get(page).evaluate(axe);
+    // Half a megabyte of script, once for each page that is loaded.
+    if (!(await pages.get(page).evaluate(() => "axe" in window))) await pages.get(page).evaluate(axe);
     return pages.get(page).evaluate(async (only) => {
       const found = await window.axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: only }) });
       return found.violations.map((it) => `${it.id}: ${it.help}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
