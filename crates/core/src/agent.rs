@@ -1,164 +1,164 @@
-//! One language for what every agent prints, and what it used.
+//! A common format for the output and usage of all agents.
 //!
-//! An adapter turns its agent's own output into these. Texts in them are bounded ([`TEXT_LIMIT`]); the whole of it
-//! stays in the leg's output file, found again by [`Item::offset`].
+//! Each adapter translates its agent's own output into these types. Texts are bounded by [`TEXT_LIMIT`]; the leg's
+//! output file has them in full, at [`Item::offset`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Name;
 use crate::time::Timestamp;
 
-/// The longest text that an item carries. Enough to show what the agent is doing; the file has the rest.
+/// Maximum size of a text in an item. It is enough to show what the agent is doing; the file has the rest.
 pub const TEXT_LIMIT: usize = 4 * 1024;
 
-/// Something that an agent did, as far as it told.
+/// Something an agent did, as reported by the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// Words to the reader.
+    /// Text for the reader.
     Text {
-        /// What it said.
+        /// The text.
         text: String,
     },
-    /// Words to itself.
+    /// Reasoning of the model.
     Thinking {
-        /// What it thought.
+        /// The text.
         text: String,
     },
-    /// It began to use a tool.
+    /// A tool call started.
     ToolUse {
-        /// The tool's name.
+        /// Tool name.
         name: String,
-        /// What it was called with, in short.
+        /// Arguments, shortened.
         #[serde(default)]
         input: String,
     },
-    /// A tool answered.
+    /// A tool call returned.
     ToolResult {
         /// Whether the tool reports success.
         ok: bool,
-        /// The answer, in short.
+        /// Result, shortened.
         #[serde(default)]
         text: String,
     },
-    /// Tokens were used.
+    /// Token usage.
     Usage(Usage),
-    /// The id by which the agent can continue this conversation.
+    /// The id with which the agent can continue this conversation.
     Session {
-        /// The agent's own id.
+        /// The agent's own session id.
         id: String,
     },
-    /// The model's provider refuses more work for now.
+    /// The model's provider refuses work for now.
     Limit {
-        /// When it will accept work again, if it said so.
+        /// When it accepts work again, if known.
         until: Option<Timestamp>,
-        /// Its words.
+        /// The provider's message.
         #[serde(default)]
         text: String,
     },
-    /// The agent says that its turn is over.
+    /// The agent reports the end of its turn.
     End {
-        /// Whether it reports success. Never taken as proof of anything.
+        /// Whether it reports success. This is never treated as proof.
         ok: bool,
-        /// Its last words.
+        /// The agent's last message.
         #[serde(default)]
         text: String,
     },
-    /// A tool was refused, by the agent's own rules or by ours.
+    /// A tool call was denied, by the agent's rules or by acquit's.
     Denied {
-        /// The tool.
+        /// Tool name.
         tool: String,
-        /// Why, in the words of who refused.
+        /// Reason given by the side that denied it.
         #[serde(default)]
         text: String,
     },
-    /// Something is wrong between the agent and its model.
+    /// An error between the agent and its model.
     Fault {
-        /// What kind of thing.
+        /// Kind of the error.
         fault: Fault,
-        /// The words for it.
+        /// Error message.
         #[serde(default)]
         text: String,
-        /// Whether the agent says that it tries again by itself: then this is not the end.
+        /// Whether the agent says that it retries by itself. If so, the error is not final.
         #[serde(default)]
         again: bool,
     },
-    /// What the agent reports in the form that it was asked for: untrusted, like everything else here.
+    /// The agent's structured report. Untrusted, like everything else here.
     Report {
-        /// `{"outcome": …, "payload": {…}}`, if it kept to the form.
+        /// `{"outcome": …, "payload": {…}}`, if the agent followed the format.
         value: serde_json::Value,
     },
-    /// A record of a kind that the adapter does not know: counted, and the file has it.
+    /// A record of a kind that the adapter does not know. It is counted; the file has its text.
     Unknown {
-        /// What the agent calls it.
+        /// The agent's name for the kind.
         kind: String,
     },
-    /// A line that is not of the agent's own form: shown as it is.
+    /// A line that is not in the agent's output format, shown as is.
     Raw {
         /// The line, made printable.
         text: String,
     },
 }
 
-/// What can go wrong between an agent and its model. Each has its own consequence.
+/// An error between an agent and its model. Each kind is handled differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Not logged in, or the login is not accepted any more. Only a person can mend it.
+    /// Not logged in, or the login has expired. Only a person can fix it.
     Login,
-    /// Nothing is left to pay with. Only a person can mend it.
+    /// Out of credit. Only a person can fix it.
     Billing,
-    /// The model does not exist, or may not be used. Only a person can mend it.
+    /// The model does not exist or is not allowed. Only a person can fix it.
     Model,
-    /// The provider has too much to do: it passes.
+    /// The provider is overloaded; temporary.
     Overloaded,
-    /// The provider failed: it passes, as a rule.
+    /// The provider failed; usually temporary.
     Server,
-    /// The provider could not be reached, or the connection broke: it passes, as a rule.
+    /// The provider is unreachable or the connection broke; usually temporary.
     Network,
-    /// The conversation is longer than the model can read.
+    /// The conversation exceeds the model's context window.
     TooLong,
     /// The model refused, by its own rules.
     Refused,
-    /// The agent's own limit on turns.
+    /// The agent reached its own turn limit.
     Turns,
-    /// The agent's own limit on money.
+    /// The agent reached its own cost limit.
     Money,
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
-/// What was used, and what it cost by the agent's own figure.
+/// Token usage, and its cost as reported by the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// The model that was asked, if the agent says.
+    /// Model name, if the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens read that were not cached.
+    /// Uncached input tokens.
     pub input: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: u64,
-    /// Tokens read from a cache.
+    /// Input tokens read from a cache.
     pub cache_read: u64,
-    /// Tokens written to a cache that lasts five minutes.
+    /// Input tokens written to a 5-minute cache.
     pub cache_write_5m: u64,
-    /// Tokens written to a cache that lasts an hour.
+    /// Input tokens written to a 1-hour cache.
     pub cache_write_1h: u64,
-    /// Millionths of a dollar. `None` says that nobody told a price, which is not the same as nothing.
+    /// Cost in millionths of a dollar. `None` means that no cost was reported, which is not the same as zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// The same by our own list of prices, as far as the list goes; see `unpriced`.
+    /// Cost by acquit's price list, as far as the list covers the tokens; see `unpriced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_micros: Option<u64>,
-    /// How much of `list_micros` is for tokens that `cost_micros` pays for as well. An agent that was killed has told no cost for
-    /// its last tokens. `None` in records of before this was counted: then a cost pays for all of it.
+    /// Part of `list_micros` for tokens that `cost_micros` also covers. A killed agent has not reported the cost of its
+    /// last tokens. `None` in records from before this field existed: then the reported cost covers all tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub covered_micros: Option<u64>,
-    /// How many of the tokens have no price in our list.
+    /// Number of tokens without a price in acquit's list.
     #[serde(skip_serializing_if = "is_zero")]
     pub unpriced: u64,
-    /// Whether a login pays and not a key: then the costs are what it would have cost by use.
+    /// Whether a login pays instead of an API key. If so, the costs are what the usage would have cost by key.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_login: bool,
 }
@@ -169,7 +169,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
-    /// Adds what was used later. A price on one side only is still that price.
+    /// Adds later usage. If only one side has a cost, the sum has that cost.
     pub fn add(&mut self, other: &Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
@@ -190,17 +190,18 @@ impl Usage {
         }
     }
 
-    /// How much of the list's figure the told cost pays for.
+    /// Returns the part of the list price that the reported cost covers.
     fn covered(&self) -> Option<u64> {
         self.covered_micros.or_else(|| self.cost_micros.and(self.list_micros))
     }
 
-    /// The told cost pays for everything so far.
+    /// Marks everything so far as covered by the reported cost.
     pub fn settle(&mut self) {
         self.covered_micros = self.list_micros;
     }
 
-    /// What it cost: the agent's own figure, and our list's for what the agent told none for. `None` without any price.
+    /// Returns the cost: the agent's figure, plus the list price of what the agent reported no cost for. `None` without
+    /// any price.
     pub fn paid(&self) -> Option<u64> {
         match (self.cost_micros, self.list_micros) {
             (None, None) => None,
@@ -208,19 +209,19 @@ impl Usage {
         }
     }
 
-    /// The part of [`Usage::paid`] that is our list's figure and not the agent's.
+    /// Returns the part of [`Usage::paid`] that comes from the price list instead of the agent.
     pub fn estimated(&self) -> u64 {
         self.list_micros.unwrap_or(0).saturating_sub(self.covered().unwrap_or(0))
     }
 
-    /// All its tokens.
+    /// Returns the total number of tokens.
     pub fn tokens(&self) -> u64 {
         [self.input, self.output, self.cache_read, self.cache_write_5m, self.cache_write_1h]
             .into_iter()
             .fold(0, u64::saturating_add)
     }
 
-    /// Whether anything was used at all.
+    /// Returns whether nothing was used.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -229,41 +230,41 @@ impl Usage {
 /// A conversation that its agent can continue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// The agent's name in the configuration.
+    /// Agent name in the configuration.
     pub agent: Name,
-    /// The agent's own id of it.
+    /// The agent's own session id.
     pub id: String,
-    /// What it used since it began, in all its legs: some agents only tell totals.
+    /// Total usage of the session over all legs. Some agents report only totals.
     pub total: Usage,
 }
 
-/// One thing said, with its place in the leg's output file.
+/// An agent event with its position in the leg's output file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// Where its line begins in the file.
+    /// Offset of its line in the file.
     pub offset: u64,
-    /// What was said.
+    /// The event.
     pub said: AgentEvent,
 }
 
-/// Consecutive lines of a leg's output, normalised. Chunks follow each other without a gap: the `to` of one is the
-/// `from` of the next, so a missing line would show.
+/// Consecutive lines of a leg's output, normalized. Chunks are contiguous: `to` of one is `from` of the next, so that a
+/// missing line would show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// The first byte of the output file that the chunk covers.
+    /// Offset of the first byte.
     pub from: u64,
-    /// The byte after the last one.
+    /// Offset after the last byte.
     pub to: u64,
-    /// How many lines it covers, with those that gave no item.
+    /// Number of lines, including those without an item.
     pub lines: u64,
-    /// What was said in them, as far as it fits; see `omitted`.
+    /// Events in these lines, up to a limit; see `omitted`.
     pub items: Vec<Item>,
-    /// How many more things were said. In a burst the store keeps the first of a chunk and the file keeps all.
+    /// Number of events left out. In a burst, the store keeps only the first events of a chunk; the file keeps all.
     #[serde(default)]
     pub omitted: u64,
 }
 
-/// Cuts a text to `limit` bytes at a character's border, marking the cut.
+/// Truncates a text to `limit` bytes at a character boundary and marks the cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

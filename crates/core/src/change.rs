@@ -1,4 +1,4 @@
-//! Changes: the only way a task moves. Each is stored as an event; folding them again gives the task.
+//! Changes: the only way to modify a task. Each is stored as an event; replaying the events gives the same task.
 
 use std::time::Duration;
 
@@ -14,106 +14,106 @@ use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::{Begin, Workflow};
 
-/// Something that is different from now on.
+/// A change to a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// The task exists.
+    /// The task was created.
     Created {
-        /// What never changes about it.
+        /// Properties that never change.
         seed: Box<Seed>,
     },
     /// A new leg waits for a harness.
     LegReadied {
-        /// Its number.
+        /// Leg number.
         leg: u32,
-        /// What it is to do.
+        /// Work of the leg.
         entry: Box<Entry>,
-        /// How long it waits before it may be claimed.
+        /// Delay before it may be claimed.
         delay: Span,
     },
-    /// A person changed the configuration, and the task goes on with what it says now.
+    /// A person changed the configuration, and the task continues with the new one.
     DefinitionUpdated {
-        /// What it runs by from the next leg on.
+        /// Definition that applies from the next leg on.
         definition: Box<Definition>,
-        /// What is different, a line for each setting.
+        /// Differences, one line per setting.
         difference: Vec<String>,
     },
-    /// A leg is over.
+    /// A leg ended.
     LegEnded {
-        /// Its number.
+        /// Leg number.
         leg: u32,
-        /// All it hands over.
+        /// Result of the leg.
         report: Box<Report>,
     },
-    /// Something was tried again that has a budget.
+    /// A retry or loop spent some of a budget.
     BudgetSpent {
-        /// Which.
+        /// Name of the budget.
         budget: Name,
-        /// How much of it is spent now.
+        /// Amount spent in total.
         spent: u32,
-        /// How much there is.
+        /// Limit of the budget.
         limit: u32,
     },
-    /// A person gave the task all its budgets anew.
+    /// A person reset all budgets of the task.
     BudgetsReset,
-    /// A person allowed as much money and time again as the limits say. Budgets for retries stay as they are.
+    /// A person granted the money and time limits once more. Retry budgets stay as they are.
     AllowanceRenewed,
-    /// A value of the variation led nowhere; the work starts from the base again, with all budgets anew.
+    /// A variation value did not succeed. Work starts from the base again, with all budgets reset.
     VariationTried {
-        /// Which value, and why.
+        /// The value, and why it failed.
         tried: Tried,
     },
-    /// Another task mends the failure that this one met: it waits for that task's end.
+    /// Another task is fixing the failure that this one hit; this one waits for it.
     Blocked {
-        /// Which task, and which failure.
+        /// The other task and the failure.
         root: Root,
-        /// What is to be done then.
+        /// Work to resume afterwards.
         resume: Box<Entry>,
     },
-    /// The work has a better description than the task's title, and its branch is called by it.
+    /// The branch was renamed after a better description of the work than the task's title.
     BranchNamed {
-        /// The branch.
+        /// New branch name.
         branch: String,
     },
     /// A person is asked.
     RequestOpened {
-        /// What.
+        /// The question or approval.
         request: Box<HumanRequest>,
     },
     /// A person answered.
     RequestAnswered {
-        /// Which request.
+        /// Number of the human request.
         request: u32,
-        /// Who.
+        /// Who answered.
         by: Actor,
-        /// What they said.
+        /// The answer.
         answer: Answer,
     },
-    /// A person said something for the agents to read.
+    /// A person left a remark for the agents.
     Remarked {
-        /// Who and what.
+        /// Author and text.
         remark: Remark,
     },
-    /// A person wants the task to end.
+    /// A person asked to cancel the task.
     CancelAsked {
-        /// Who.
+        /// Who asked.
         by: Actor,
     },
-    /// The task is over.
+    /// The task ended.
     Ended {
-        /// How.
+        /// Result of the task.
         end: End,
     },
 }
 
 impl Change {
-    /// A leg that waits for nothing but a harness.
+    /// Readies a leg without delay.
     pub fn readied(leg: u32, entry: Entry) -> Self {
         Self::LegReadied { leg, entry: Box::new(entry), delay: Span::from(0) }
     }
 
-    /// How long a readied leg waits.
+    /// Returns the delay of a readied leg.
     pub fn delay(&self) -> Duration {
         match self {
             Self::LegReadied { delay, .. } => delay.duration(),
@@ -121,7 +121,7 @@ impl Change {
         }
     }
 
-    /// The change's name in the event log.
+    /// Returns the name of the change in the event log.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Created { .. } => "task_created",
@@ -142,7 +142,7 @@ impl Change {
         }
     }
 
-    /// The leg that it is about.
+    /// Returns the number of the leg this change is about.
     pub fn leg(&self) -> Option<u32> {
         match self {
             Self::LegReadied { leg, .. } | Self::LegEnded { leg, .. } => Some(*leg),
@@ -164,7 +164,7 @@ impl Change {
 }
 
 impl Task {
-    /// Makes a task of its history. `None` if the history does not begin with the task's creation.
+    /// Rebuilds a task from its history. Returns `None` if the history does not start with [`Change::Created`].
     pub fn replay<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<Self> {
         let mut changes = changes.into_iter();
         let Some(Change::Created { seed }) = changes.next() else { return None };
@@ -175,20 +175,20 @@ impl Task {
         Some(task)
     }
 
-    /// The value that the workflow's variation has for this task now.
+    /// Returns the current value of the workflow's variation for this task.
     pub fn variation_value(&self, workflow: &Workflow) -> Option<String> {
         let variation = workflow.variation.as_ref()?;
         let index = (variation.first + self.tried.len()) % variation.values.len().max(1);
         variation.values.get(index).cloned()
     }
 
-    /// Whether it ended because every value of the variation led nowhere.
+    /// Returns whether the task ended because no value of the variation succeeded.
     pub fn is_exhausted(&self) -> bool {
         let ended = matches!(self.state, State::Ended { end: End::NoImprovement | End::Failed { .. } });
         ended && self.tried.last().is_some_and(|tried| tried.left == 0)
     }
 
-    /// The commit that a leg of this task begins from.
+    /// Returns the commit that a leg of this task starts from.
     pub fn start_of(&self, entry: &Entry, workflow: &Workflow) -> &str {
         let from = workflow.stage(entry.stage.as_str()).map(|stage| stage.from).unwrap_or_default();
         match (from, &entry.purpose) {
@@ -201,11 +201,11 @@ impl Task {
         }
     }
 
-    /// Makes one change. Changes come from [`crate::decide::decide`], which has seen that they fit; this only carries
-    /// them out, so it never fails, and on a history from elsewhere it does nothing worse than describe it.
+    /// Applies one change. [`crate::decide::decide`] has already checked that its changes fit, so this never fails. On
+    /// a history from another source it merely reproduces what the history says.
     pub fn apply(&mut self, change: &Change) {
         match change {
-            // What a task runs by is kept beside it.
+            // The definition is stored beside the task.
             Change::Created { .. } | Change::DefinitionUpdated { .. } => {}
             Change::LegReadied { leg, entry, .. } => {
                 self.legs = *leg;
@@ -218,7 +218,7 @@ impl Task {
             Change::BudgetsReset => {
                 self.spent.clear();
                 self.paid_for = self.past.len();
-                // After all values were tried in vain, trying again means trying all of them again.
+                // All values failed, so a retry starts with the first value again.
                 if self.is_exhausted() {
                     self.tried.clear();
                 }
@@ -228,25 +228,25 @@ impl Task {
                 self.tried.push(tried.clone());
                 self.tip = self.base().to_owned();
                 self.proven = None;
-                // What one value was tried in vain says nothing about the next.
+                // Failures with one value say nothing about the next.
                 self.spent.clear();
                 for past in &mut self.past {
                     past.session = None;
                 }
-                // What was learnt about one value is no account of the next.
+                // Notes about one value do not describe the next.
                 self.learnings.clear();
-                // The next value follows a plan of its own, and nothing of the work is left to measure.
+                // The next value gets its own plan, and no work is left to measure.
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));
             }
             Change::Blocked { root, resume } => {
-                // Whoever waits mends nothing, so nobody waits for it.
+                // A waiting task fixes nothing, so no other task may wait for it.
                 self.roots.clear();
                 self.state = State::Blocked { root: root.clone(), resume: (**resume).clone() };
             }
             Change::BranchNamed { branch } => {
                 self.seed.branch.clone_from(branch);
-                // Its commits are the same; they are found under the new name from the next leg on.
+                // The commits stay the same; the next leg records them under the new name.
                 self.artifacts.retain(|artifact| !matches!(artifact, Artifact::Branch { .. }));
             }
             Change::RequestOpened { request } => {

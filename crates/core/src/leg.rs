@@ -1,4 +1,4 @@
-//! Legs: one attempt at one stage of one task, by one harness process.
+//! A leg: one attempt at one stage of one task, run by one harness process.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,77 +10,79 @@ use crate::ids::{Fence, LegId, Name};
 use crate::outcome::Outcome;
 use crate::time::{Span, Timestamp};
 
-/// What a leg is to do: the stage, why it is entered, and which attempt this is.
+/// The work of a leg: the stage, and why it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The stage.
+    /// Stage to run.
     pub stage: Name,
-    /// Why.
+    /// Why it runs.
     pub purpose: Purpose,
 }
 
-/// Why a leg is run.
+/// Why a leg runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Purpose {
-    /// The stage's own work.
+    /// Do the stage's own work.
     Work,
-    /// Mend what gates rejected at another stage.
+    /// Fix what the gates rejected at another stage.
     Fix {
-        /// The stage that was rejected.
+        /// The rejected stage.
         of: Name,
-        /// What that stage had reported.
+        /// Outcome that stage reported.
         outcome: Outcome,
-        /// What the gates found.
+        /// Failures the gates found.
         failures: Vec<Failure>,
     },
-    /// After a fix: the stage's gates once more, without its agent. An action is done again, because its gates are part of it.
+    /// Run the stage's gates again after a fix, without its agent. Actions are performed again, because their gates are
+    /// part of them.
     Recheck {
-        /// What the stage had reported.
+        /// Outcome the stage reported.
         outcome: Outcome,
     },
-    /// A person wants the delivered work merged: the stage's action, and then into the base branch.
+    /// Merge delivered work at a person's request: perform the stage's action, then merge into the base branch.
     Merge,
-    /// Bring the task's work together with what the base branch has become.
+    /// Resolve conflicts between the task's work and the current base branch.
     Resolve {
-        /// What is to be done afterwards.
+        /// Work to continue with afterwards.
         of: Box<Entry>,
-        /// The commit of the base branch.
+        /// Commit of the base branch.
         onto: String,
-        /// The places where both changed the same, as far as they are shown.
+        /// Conflicting places, up to the display limit.
         hunks: Vec<Hunk>,
-        /// The task's side of the conflict. A try that was rejected moves the work; every later one is still held against this.
+        /// The task's side of the conflict. A rejected attempt moves the work, but every later attempt is still
+        /// compared with this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         side: Option<Side>,
     },
 }
 
-/// Work before a conflict was resolved.
+/// The work before a conflict was resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Side {
-    /// The commit of the base branch that it stood on.
+    /// Base-branch commit it was based on.
     pub base: String,
-    /// The work.
+    /// Commit of the work.
     pub tip: String,
 }
 
-/// The states of a leg.
+/// The state of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Waits for a harness.
     Ready,
-    /// A harness holds it.
+    /// Held by a harness.
     Running,
-    /// Its outcome stood the gates.
+    /// The gates accepted the outcome.
     Passed,
-    /// A gate overruled it.
+    /// A gate rejected the outcome.
     Rejected,
-    /// It came to no acceptable outcome.
+    /// The leg reached no acceptable outcome.
     Failed,
-    /// A limit ended it.
+    /// A limit stopped it.
     TimedOut,
-    /// A person ended it.
+    /// A person cancelled it.
     Cancelled,
     /// Its harness died.
     Lost,
@@ -89,7 +91,7 @@ pub enum State {
 }
 
 impl State {
-    /// All of them with their names, as stores and listings write them.
+    /// All states with their names in stores and listings.
     pub const ALL: [(&str, Self); 9] = [
         ("ready", Self::Ready),
         ("running", Self::Running),
@@ -102,12 +104,12 @@ impl State {
         ("held", Self::Held),
     ];
 
-    /// The state's name.
+    /// Returns the name of the state.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, state)| *state == self).map_or("", |(name, _)| name)
     }
 
-    /// The state of that name.
+    /// Returns the state with this name.
     pub fn from_name(text: &str) -> Option<Self> {
         Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, state)| *state)
     }
@@ -119,58 +121,59 @@ impl State {
 pub enum Ending {
     /// The outcome counts.
     Passed {
-        /// What was reported.
+        /// The reported outcome.
         outcome: Outcome,
     },
-    /// Gates overruled the outcome. Both are kept.
+    /// The gates rejected the outcome. Both are kept.
     Rejected {
-        /// What was reported.
+        /// The reported outcome.
         outcome: Outcome,
-        /// What the gates found.
+        /// Failures the gates found.
         failures: Vec<Failure>,
     },
-    /// No acceptable outcome.
+    /// The leg reached no acceptable outcome.
     Failed {
-        /// Which budget it spends; one of [`crate::failure::kind`].
+        /// Budget it spends; one of [`crate::failure::kind`].
         kind: Name,
-        /// Why, in words for a person and for the next attempt.
+        /// Reason, written for a person and for the next attempt.
         reason: String,
     },
-    /// A time, idle or output limit ended it.
+    /// A time, idle or output limit stopped the leg.
     TimedOut {
-        /// Which limit, in words.
+        /// Description of the limit.
         reason: String,
     },
-    /// A person ended it.
+    /// A person cancelled the leg.
     Cancelled,
-    /// Its harness died.
+    /// The harness died.
     Lost {
-        /// How that was seen.
+        /// How that was detected.
         why: String,
     },
-    /// The base branch has moved, and the work does not fit onto it as it is. Nothing else was done.
+    /// The base branch has moved and the work conflicts with it. The leg did nothing else.
     Conflict {
-        /// The commit of the base branch.
+        /// Commit of the base branch.
         onto: String,
-        /// The places where both changed the same, as far as they are shown.
+        /// Conflicting places, up to the display limit.
         hunks: Vec<Hunk>,
-        /// In words: the branch and the files.
+        /// Description: the branch and the files.
         reason: String,
     },
-    /// The model's provider or the forge accepted no more work: no failure of anybody's, and the next leg goes on where it
-    /// stopped.
+    /// The model's provider or the forge accepted no more work. This is nobody's failure; the next leg continues where
+    /// this one stopped.
     Held {
-        /// Which budget it spends, so that it cannot go on for ever; [`crate::failure::kind::USAGE`], `OVERLOAD` or `FORGE`.
+        /// Budget it spends, so that waiting cannot go on forever: [`crate::failure::kind::USAGE`], `OVERLOAD` or
+        /// `FORGE`.
         kind: Name,
-        /// How long the next leg waits.
+        /// Delay of the next leg.
         wait: Span,
-        /// The provider's words.
+        /// The provider's message.
         reason: String,
     },
 }
 
 impl Ending {
-    /// The state that a leg is in after it.
+    /// Returns the resulting state of the leg.
     pub fn state(&self) -> State {
         match self {
             Self::Passed { .. } => State::Passed,
@@ -183,7 +186,7 @@ impl Ending {
         }
     }
 
-    /// The outcome that it passed with; `None` if it did not.
+    /// Returns the outcome if the leg passed.
     pub fn passed(&self) -> Option<&Outcome> {
         match self {
             Self::Passed { outcome } => Some(outcome),
@@ -197,7 +200,7 @@ impl Ending {
         }
     }
 
-    /// Why it did not pass, in a line; `None` if it did.
+    /// Returns one line on why the leg did not pass; `None` if it passed.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Passed { .. } => None,
@@ -221,32 +224,32 @@ impl Ending {
     }
 }
 
-/// Everything a leg hands over when it ends.
+/// The result a leg hands over when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// How it ended.
+    /// How the leg ended.
     pub ending: Ending,
-    /// Where the task's work stands from now on, if this leg moved it.
+    /// New tip of the task's work, if the leg moved it.
     pub tip: Option<String>,
-    /// The commit of the base branch that the work stands on from now on, if this leg moved it there.
+    /// New base-branch commit of the work, if the leg moved it onto one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The commit of the base branch on which gates of this leg found the work good, if they did.
+    /// Base-branch commit on which this leg's gates accepted the work, if they did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proven: Option<String>,
-    /// What it left.
+    /// Artifacts of the leg.
     pub artifacts: Vec<Artifact>,
-    /// What later legs should know.
+    /// Note for later legs.
     pub learning: Option<String>,
-    /// What it used.
+    /// Usage of the leg.
     pub usage: Usage,
-    /// The conversation that its agent could go on with.
+    /// Agent conversation that can be continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<Session>>,
 }
 
 impl Report {
-    /// A report that carries nothing but its ending.
+    /// Creates a report that contains only the ending.
     pub fn bare(ending: Ending) -> Self {
         Self {
             ending,
@@ -261,70 +264,70 @@ impl Report {
     }
 }
 
-/// A leg that has ended, as its task remembers it.
+/// A finished leg in the task's history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Past {
-    /// The leg's number.
+    /// Leg number.
     pub number: u32,
-    /// What it was to do.
+    /// Work of the leg.
     pub entry: Entry,
     /// How it ended.
     pub ending: Ending,
-    /// What it used.
+    /// Usage of the leg.
     pub usage: Usage,
-    /// The conversation that its agent could go on with.
+    /// Agent conversation that can be continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<Session>>,
 }
 
-/// Which process holds a leg. A pid alone may be reused; together with boot and start time it is not.
+/// The process that holds a leg. A pid may be reused; together with boot id and start time it is unique.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The machine's name.
+    /// Host name.
     pub host: String,
-    /// The boot of that machine.
+    /// Boot id of the host.
     pub boot: String,
-    /// The process.
+    /// Process id.
     pub pid: u32,
-    /// When that process began, in the kernel's ticks since boot.
+    /// Start time of the process, in kernel ticks since boot.
     pub started: u64,
     /// The worker that started it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
 }
 
-/// The right to write for a leg, as long as nobody else claimed it since.
+/// The right to write for a leg. It is void once another process claims the leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
-    /// The leg.
+    /// Leg id.
     pub leg: LegId,
-    /// The fence of the claim.
+    /// Fence of the claim.
     pub fence: Fence,
 }
 
-/// A leg as the store has it.
+/// A leg as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// Its id.
+    /// Leg id.
     pub id: LegId,
-    /// What it is to do.
+    /// Work of the leg.
     pub entry: Entry,
-    /// Where it stands.
+    /// Current state.
     pub state: State,
-    /// Not to be claimed before this moment.
+    /// Earliest time at which it may be claimed.
     pub not_before: Timestamp,
-    /// Whether a person asked for its end.
+    /// Whether a person asked to cancel it.
     pub cancel: bool,
-    /// The newest claim's fence, if it was ever claimed.
+    /// Fence of the newest claim, if any.
     pub fence: Option<Fence>,
-    /// Who holds it, or held it last.
+    /// Current or last owner.
     pub owner: Option<Owner>,
-    /// Until when the holder may be silent.
+    /// Time until which the owner may be silent.
     pub lease_until: Option<Timestamp>,
-    /// When it was claimed first.
+    /// Time of the first claim.
     pub started: Option<Timestamp>,
-    /// When it ended.
+    /// End time.
     pub ended: Option<Timestamp>,
-    /// What it used so far.
+    /// Usage so far.
     pub usage: Usage,
 }

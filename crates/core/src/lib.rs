@@ -1,12 +1,12 @@
-//! What acquit's things are and what follows from what.
+//! Types and decisions of acquit.
 //!
-//! This crate is pure: no clock, no files, no environment, no processes, nothing to await. A [`task::Task`] moves only
-//! by [`decide::decide`], which takes the task, its pinned [`definition::Definition`] and something that happened, and
-//! returns the [`change::Change`]s that follow. A store applies them in one transaction; folding the changes of a
-//! task's history again gives the same task.
+//! This crate is pure: no clock, files, environment, processes or async. Only [`decide::decide`] moves a
+//! [`task::Task`]. It takes the task, its pinned [`definition::Definition`] and an input, and returns the resulting
+//! [`change::Change`]s. A store applies them in one transaction. Replaying the changes of a task's history gives the
+//! same task.
 //!
 //! Reading order: [`ids`] → [`workflow`] → [`task`] → [`change`] → [`decide`] → [`store`] (the trait that databases
-//! implement). [`prompt`] builds the prompt of a leg; [`outcome`] reads what the agent answered.
+//! implement). [`prompt`] builds the prompt of a leg; [`outcome`] parses the agent's report.
 
 pub mod agent;
 pub mod artifact;

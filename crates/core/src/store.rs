@@ -1,8 +1,8 @@
-//! What acquit needs of a database. Two implement it, SQLite and PostgreSQL, and one suite of tests holds both to it.
+//! The trait that databases implement: SQLite and PostgreSQL. One test suite covers both.
 //!
-//! The store is the only meeting place: harnesses, command line and dashboard never talk to each other. Every method is
-//! one transaction. A harness writes only with its [`Hold`]: once another claim has raised the leg's fence, or the leg
-//! has ended, each of its writes fails with [`Error::Fenced`], and it must stop its agent.
+//! Harnesses, command line and dashboard never talk to each other; they meet only in the store. Every method is one
+//! transaction. A harness writes only with its [`Hold`]. Once another claim raises the leg's fence, or the leg ends,
+//! each of its writes fails with [`Error::Fenced`] and it must stop its agent.
 
 mod fleet;
 mod ledger;
@@ -23,10 +23,10 @@ use crate::leg::{Hold, Leg, Owner};
 use crate::task::{Actor, Summary, Task};
 use crate::time::Timestamp;
 
-/// How many events are read at a time.
+/// Number of events to read at a time.
 const PAGE: u32 = 500;
 
-/// Hears all events of a task, or of all tasks, in order.
+/// Calls `hear` with every event of a task, or of all tasks, in order.
 pub fn each_event(store: &mut dyn Store, task: Option<TaskId>, mut hear: impl FnMut(Event)) -> Result<()> {
     let mut after = 0;
     loop {
@@ -40,218 +40,219 @@ pub fn each_event(store: &mut dyn Store, task: Option<TaskId>, mut hear: impl Fn
 /// A result of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why the store did not do it.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody else changed the task since it was read: read again, decide again.
+    /// The task changed since it was read. Read and decide again.
     #[error("task {0} has changed meanwhile")]
     Conflict(TaskId),
-    /// The leg is not this harness's any more.
+    /// The harness no longer holds the leg.
     #[error("leg {0} is no longer held by this harness")]
     Fenced(LegId),
-    /// There is no such task.
+    /// The task does not exist.
     #[error("there is no task {0}")]
     NoTask(TaskId),
     /// A newer acquit wrote this store.
     #[error("the store has version {found}, and this acquit knows only {known}")]
     Newer {
-        /// The store's version.
+        /// Version of the store.
         found: i64,
-        /// The newest that this program knows.
+        /// Newest version that this program supports.
         known: i64,
     },
-    /// What is stored cannot be read back.
+    /// A stored record cannot be parsed.
     #[error("the stored {what} cannot be read")]
     Corrupt {
-        /// Which record.
+        /// The record.
         what: String,
-        /// The reader's words.
+        /// The parser's error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The disk of the database is full: trying again does not help until somebody makes room.
+    /// The database disk is full. Retrying does not help until someone frees space.
     #[error("the database does not {doing}")]
     Full {
-        /// What was asked of it, to fit after "does not".
+        /// The failed operation, to follow "does not".
         doing: &'static str,
-        /// The database's own words.
+        /// The database's error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The database refused, or cannot be reached.
+    /// The database refused or is unreachable.
     #[error("the database does not {doing}")]
     Database {
-        /// What was asked of it, to fit after "does not".
+        /// The failed operation, to follow "does not".
         doing: &'static str,
-        /// The database's own words.
+        /// The database's error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// A decided step of a task, ready to be written: all of it or nothing.
+/// A decided step of a task, to be written atomically.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
-    /// The task as it was when the step was decided. Its version guards the write.
+    /// The task for which the step was decided. Its version guards the write.
     pub before: &'a Task,
-    /// The changes.
+    /// Changes to apply.
     pub changes: &'a [Change],
     /// Who made them.
     pub by: &'a Actor,
-    /// The claim under which they are made, where they end or hold a leg.
+    /// Claim under which they are made, if they end or hold a leg.
     pub hold: Option<Hold>,
-    /// Events to append before those of the changes: what the leg saw since it last wrote.
+    /// Events to append before those of the changes: what the leg saw since its last write.
     pub notes: &'a [Note],
 }
 
-/// An event that does not change its task, on its way to the store.
+/// An event to store that does not change its task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
-    /// When it happened.
+    /// Time of the event.
     pub at: Timestamp,
-    /// What happened.
+    /// Content of the event.
     pub body: Body,
 }
 
-/// A claimed leg with all that a harness needs to run it.
+/// A claimed leg with everything a harness needs to run it.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// The right to write.
+    /// The right to write for the leg.
     pub hold: Hold,
     /// The leg.
     pub leg: Leg,
     /// Its task.
     pub task: Task,
-    /// What the task runs by.
+    /// The task's definition.
     pub definition: Definition,
 }
 
-/// Which legs a harness would take.
+/// Which legs a harness claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted<'a> {
-    /// Any that is due, highest priority first, then oldest.
+    /// Any leg that is due, highest priority first, then oldest.
     Any,
-    /// The one of this task.
+    /// The leg of this task.
     Of(TaskId),
     /// One that this worker offers everything for: of this task, if one is named.
     By(&'a str, Option<TaskId>),
 }
 
-/// Whether a harness is to go on.
+/// Whether a harness should continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pulse {
-    /// Go on.
+    /// Continue.
     Beating,
-    /// A person asked for the end.
+    /// A person asked to cancel.
     Cancel,
 }
 
-/// Which tasks a list shows.
+/// Which tasks to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only those of the repository at this path.
+    /// Only tasks of the repository at this path.
     pub project: Option<String>,
-    /// Only those whose [`crate::task::State::word`] is this.
+    /// Only tasks whose [`crate::task::State::word`] is this.
     pub state: Option<String>,
-    /// Whether those that are over are shown as well.
+    /// Whether to include finished tasks.
     pub ended: bool,
-    /// At most so many, newest first.
+    /// Maximum number of tasks, newest first.
     pub limit: u32,
 }
 
-/// The database of acquit.
+/// acquit's database.
 pub trait Store: Ledger + Fleet {
-    /// What tells this store from all others. Given once, when it is made.
+    /// Returns the id that distinguishes this store from all others. It is assigned once, on creation.
     fn id(&mut self) -> Result<StoreId>;
 
-    /// A task id that nobody else gets. Unused ones are not given out again.
+    /// Reserves a unique task id. Unused ids are never reused.
     fn reserve(&mut self) -> Result<TaskId>;
 
-    /// Puts a new task into the store. `changes` begin with [`Change::Created`]; the task is what they fold to.
+    /// Stores a new task. `changes` start with [`Change::Created`]; folding them gives the task.
     fn create(&mut self, definition: &Definition, changes: &[Change], by: &Actor) -> Result<Task>;
 
-    /// The task as it is now.
+    /// Returns the current task.
     fn task(&mut self, id: TaskId) -> Result<Task>;
 
-    /// What the task runs by.
+    /// Returns the definition of a task.
     fn definition(&mut self, id: TaskId) -> Result<Definition>;
 
-    /// Tasks in short.
+    /// Lists tasks.
     fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>>;
 
-    /// Writes a decided step: applies the changes to the task and to its legs, appends their events, raises the version.
-    /// Fails with [`Error::Conflict`] if the task's version is not that of `before`, with [`Error::Fenced`] if the hold is stale.
+    /// Writes a decided step: applies the changes to the task and its legs, appends their events and increments the
+    /// version. Fails with [`Error::Conflict`] if the task's version differs from that of `before`, and with
+    /// [`Error::Fenced`] if the hold is stale.
     fn commit(&mut self, commit: Commit<'_>) -> Result<Task>;
 
-    /// Takes a ready leg whose time has come: makes it running, gives it a fence higher than any before, and a lease.
+    /// Claims a ready leg that is due: marks it running and gives it a lease and a fence higher than any before.
     fn claim(&mut self, wanted: Wanted<'_>, owner: &Owner, lease: Duration) -> Result<Option<Claim>>;
 
-    /// Looks whether the leg is still this harness's, and whether a person asked for its end. Writes nothing, so that a thousand
-    /// harnesses can ask often.
+    /// Checks whether the harness still holds the leg and whether a person asked to cancel. Writes nothing, so that a
+    /// thousand harnesses can call it often.
     fn pulse(&mut self, hold: Hold) -> Result<Pulse>;
 
-    /// The same, and renews the lease.
+    /// Does the same as [`Store::pulse`] and renews the lease.
     fn heartbeat(&mut self, hold: Hold, lease: Duration) -> Result<Pulse>;
 
     /// Appends events of a leg.
     fn note(&mut self, hold: Hold, notes: &[Note]) -> Result<()>;
 
-    /// Appends to a leg's transcript and sets what it has used so far, with the notes that arrived together, in one commit.
-    /// A chunk that is already there (same `from`) is left alone, so that repeating is harmless.
+    /// Appends to a leg's transcript, sets its usage so far and appends the notes that arrived with it, in one commit.
+    /// Ignores a chunk that is already stored (same `from`), so that repeating the call is harmless.
     fn transcribe(&mut self, hold: Hold, chunk: &Chunk, usage: &Usage, notes: &[Note]) -> Result<()>;
 
-    /// A leg's transcript from a byte of its output on, in order, at most `limit` chunks.
+    /// Returns up to `limit` chunks of a leg's transcript in order, starting at a byte of its output.
     fn transcript(&mut self, leg: LegId, from: u64, limit: u32) -> Result<Vec<Chunk>>;
 
-    /// Events after `after`, in order, of one task or of all.
+    /// Returns events after `after` in order, of one task or of all.
     fn events(&mut self, task: Option<TaskId>, after: i64, limit: u32) -> Result<Vec<Event>>;
 
-    /// The task that mends a failure in the repository at this path, if one does.
+    /// Returns the task that is fixing a failure in the repository at this path, if any.
     fn root(&mut self, project: &str, fingerprint: &Fingerprint) -> Result<Option<TaskId>>;
 
-    /// The tasks that wait for another which is over by now, or does not mend their failure any more.
+    /// Returns blocked tasks whose blocking task has ended or no longer fixes their failure.
     fn released(&mut self) -> Result<Vec<TaskId>>;
 
-    /// The legs of a task, oldest first.
+    /// Returns the legs of a task, oldest first.
     fn legs(&mut self, task: TaskId) -> Result<Vec<Leg>>;
 
-    /// Legs that are running now, of all tasks, with whether their lease is over.
+    /// Returns the running legs of all tasks, each with the state of its lease.
     fn running(&mut self) -> Result<Vec<(Leg, Lease)>>;
 
-    /// Puts a candidate into a merge queue, instead of any that the leg's task had in one.
+    /// Adds a candidate to a merge queue. Replaces any queue entry of the leg's task.
     fn enter_queue(&mut self, hold: Hold, queue: &Queue, candidate: &Candidate) -> Result<()>;
 
-    /// The entries of a merge queue whose legs run, those first that were claimed first.
+    /// Returns the entries of a merge queue whose legs are running, in the order in which they were claimed.
     fn queue(&mut self, queue: &Queue) -> Result<Vec<Entry>>;
 
-    /// A task's entry in a merge queue, also when its leg is over.
+    /// Returns a task's entry in a merge queue, even if its leg has ended.
     fn queued(&mut self, task: TaskId) -> Result<Option<Entry>>;
 
-    /// Makes the leg the queue's head if no other leg that runs is, and says which it is.
+    /// Makes the leg the head of the queue unless another running leg is, and returns which leg it is.
     fn lead_queue(&mut self, hold: Hold, queue: &Queue) -> Result<Place>;
 
-    /// Writes down which commits the branch is about to be moved to, before it is. Only for the head; others are
-    /// [`Error::Fenced`].
+    /// Records the commits that the branch is about to move to, before it moves. Only the head may call this; others
+    /// get [`Error::Fenced`].
     fn plan_merges(&mut self, hold: Hold, queue: &Queue, planned: &[(TaskId, String)]) -> Result<()>;
 
-    /// Says what became of candidates. Only for the head.
+    /// Records the results of candidates. Only the head may call this.
     fn settle_merges(&mut self, hold: Hold, queue: &Queue, settled: &[(TaskId, Settled)]) -> Result<()>;
 
-    /// Takes the task's entry out of the queue; its leg is the head no more.
+    /// Removes the task's entry from the queue. Its leg is no longer the head.
     fn leave_queue(&mut self, hold: Hold, queue: &Queue) -> Result<()>;
 
-    /// The moment by the store's clock. Leases are measured by it, on whatever machine.
+    /// Returns the time of the store's clock. Leases use it on every machine.
     fn now(&mut self) -> Result<Timestamp>;
 
-    /// Returns when something may have been written by somebody else, or after `at_most`.
+    /// Returns when another process may have written something, or after `at_most`.
     fn wait(&mut self, at_most: Duration) -> Result<()>;
 }
 
-/// Whether a running leg's holder has been heard of in time.
+/// Whether the holder of a running leg renewed its lease in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lease {
-    /// It has.
+    /// Renewed in time.
     Valid,
-    /// It has not: whoever finds it may declare the leg lost.
+    /// Not renewed in time: any process may declare the leg lost.
     Expired,
 }

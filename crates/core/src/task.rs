@@ -1,4 +1,4 @@
-//! Tasks: what is to be done, where it stands, and what has happened. Folded from changes, see [`Task::apply`].
+//! A task: the request, its current state and its history. Tasks are folded from changes, see [`Task::apply`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,32 +17,32 @@ use crate::sandbox::Mode;
 use crate::time::Timestamp;
 use crate::workflow::{Stage, Workflow};
 
-/// What a person wants done.
+/// The request behind a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
-    /// One line.
+    /// One-line title.
     pub title: String,
-    /// The rest. Untrusted text: it may come from an issue tracker.
+    /// Full description. Untrusted: it may come from an issue tracker.
     pub description: String,
-    /// Higher is claimed first.
+    /// Tasks with a higher priority are claimed first.
     pub priority: i32,
-    /// How large, by the author's guess.
+    /// The author's estimate of the size.
     pub size: Option<String>,
-    /// How hard, by the author's guess.
+    /// The author's estimate of the complexity.
     pub complexity: Option<String>,
-    /// Words to find it by.
+    /// Tags for filtering.
     pub tags: Vec<String>,
-    /// Variables for templates, over the workflow's and the project's.
+    /// Template variables. They override those of the workflow and the project.
     pub variables: BTreeMap<String, String>,
-    /// Anything else, for tools around acquit.
+    /// Free-form data for tools around acquit.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// The key of the ticket in [`Wish::metadata`].
+/// Key of the ticket in [`Wish::metadata`].
 pub const TICKET: &str = "ticket";
 
 impl Wish {
-    /// One that is said in a line.
+    /// Creates a request that has only a title.
     pub fn titled(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -57,22 +57,22 @@ impl Wish {
     }
 }
 
-/// What never changes about a task.
+/// The properties of a task that never change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed {
-    /// Its id.
+    /// Task id.
     pub id: TaskId,
-    /// What is wanted.
+    /// The request.
     pub wish: Wish,
-    /// The repository.
+    /// Repository the task works on.
     pub project: Project,
-    /// The workflow's name; the workflow itself is pinned in the definition.
+    /// Workflow name. The workflow itself is pinned in the definition.
     pub workflow: Name,
-    /// Where it starts.
+    /// Commit the task starts from.
     pub base: Base,
-    /// The branch it works on.
+    /// Branch the task works on.
     pub branch: String,
-    /// When it was created.
+    /// Creation time.
     pub created: Timestamp,
 }
 
@@ -81,173 +81,173 @@ pub struct Seed {
 pub struct Project {
     /// Short name for listings.
     pub name: String,
-    /// The repository's path.
+    /// Path of the repository.
     pub path: String,
 }
 
-/// The commit that a task starts from.
+/// The commit a task starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
-    /// The branch it was the tip of, if it was one.
+    /// Branch whose tip the commit was, if any.
     pub branch: Option<String>,
-    /// The commit.
+    /// Commit id.
     pub commit: String,
-    /// Work on top of it that is there before the task begins, such as that of a request which is to be reviewed.
+    /// Commit with work on top of the base that exists before the task starts, such as a pull request to review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
 }
 
-/// A task.
+/// A task with its state and history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// What never changes.
+    /// Properties that never change.
     pub seed: Seed,
-    /// Where it stands.
+    /// Current state.
     pub state: State,
-    /// The commit that the next leg starts from: the base, or what the last leg that counted left.
+    /// Commit the next leg starts from: the base, or the result of the last leg that counted.
     pub tip: String,
-    /// The commit of the base branch that the work stands on, if that is not the one it began with.
+    /// Base-branch commit the work is based on, if it is no longer the original one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onto: Option<String>,
-    /// The commit of the base branch on which gates last found the work good.
+    /// Base-branch commit on which the gates last accepted the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proven: Option<String>,
-    /// How much of each budget is spent.
+    /// Spent amount of each budget.
     pub spent: BTreeMap<Name, u32>,
-    /// Values of the workflow's variation that were tried in vain.
+    /// Variation values that were tried without success.
     pub tried: Vec<Tried>,
-    /// Legs that have ended, oldest first.
+    /// Finished legs, oldest first.
     pub past: Vec<Past>,
-    /// What was left behind.
+    /// Artifacts that legs produced.
     pub artifacts: Vec<Artifact>,
-    /// What was learned.
+    /// Notes that legs left for later legs.
     pub learnings: Vec<String>,
-    /// What people said, oldest first.
+    /// Remarks of people, oldest first.
     pub conversation: Vec<Remark>,
-    /// The number of the newest leg, 0 before the first.
+    /// Number of the newest leg; 0 before the first.
     pub legs: u32,
-    /// The number of the newest request, 0 before the first.
+    /// Number of the newest human request; 0 before the first.
     pub requests: u32,
-    /// The failures that it mends. No other task of the project tries what one of them is about until this one is over.
+    /// Failures this task is fixing. Other tasks of the project that hit one of them wait until this task ends.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub roots: BTreeSet<Fingerprint>,
-    /// How many of `past` a person has answered for since: what they cost counts against no limit any more.
+    /// Number of entries of `past` from before a person last renewed the limits. Their cost no longer counts.
     #[serde(default)]
     pub paid_for: usize,
-    /// Counts the transactions that changed it. A write that expects another version is refused.
+    /// Number of transactions that changed the task. The store rejects a write that expects another version.
     pub version: u64,
 }
 
-/// Where a task stands.
+/// The current state of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum State {
-    /// Just made; nothing was decided yet. Never committed in this state.
+    /// Just created; nothing is decided yet. Never stored in this state.
     New,
     /// A leg is ready or running.
     Working {
-        /// The leg's number.
+        /// Leg number.
         leg: u32,
-        /// What it is to do.
+        /// Work of the leg.
         entry: Entry,
-        /// Who asked for the task's end, if somebody did.
+        /// Who asked to cancel the task, if anyone.
         cancel: Option<Actor>,
     },
-    /// A person must answer.
+    /// Waits for a person to answer.
     Waiting {
-        /// What.
+        /// The open question or approval.
         request: HumanRequest,
     },
-    /// Another task mends the failure that this one met.
+    /// Waits for another task that is fixing the same failure.
     Blocked {
-        /// Which task, and which failure.
+        /// The other task and the failure.
         root: Root,
-        /// What is to be done when that task is over.
+        /// Work to resume when the other task ends.
         resume: Entry,
     },
-    /// It is over.
+    /// Finished.
     Ended {
-        /// How.
+        /// Result of the task.
         end: End,
     },
 }
 
-/// A failure that another task mends.
+/// A failure that another task is fixing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// The task that mends it. It is never blocked itself, so nobody waits in a circle.
+    /// The task that fixes it. It is never blocked itself, so tasks cannot wait in a cycle.
     pub task: TaskId,
-    /// The failure.
+    /// Fingerprint of the failure.
     pub fingerprint: Fingerprint,
 }
 
-/// How a task is over.
+/// The result of a finished task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum End {
-    /// The workflow came to its end.
+    /// The workflow completed.
     Done,
-    /// It came to a bad end.
+    /// The workflow ended in failure.
     Failed {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
-    /// Every value of the variation was tried in vain.
+    /// Every value of the variation was tried without success.
     NoImprovement,
-    /// A person ended it.
+    /// A person cancelled the task.
     Cancelled {
-        /// Who.
+        /// Who cancelled it.
         by: Actor,
     },
 }
 
-/// A variation's value that led nowhere.
+/// A variation value that was tried without success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     /// The value.
     pub value: String,
-    /// Why it led nowhere.
+    /// Why it did not succeed.
     pub reason: String,
-    /// The kind of failure that ended it; `None` if its stage reported that there is nothing to do.
+    /// Kind of the failure that ended it. `None` if the stage reported that there is nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Name>,
-    /// How many values were still to be tried.
+    /// Number of values that were left to try.
     #[serde(default)]
     pub left: usize,
-    /// The value that comes after it.
+    /// The next value to try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// The number of the last leg that was about it.
+    /// Number of the last leg that worked on this value.
     #[serde(default)]
     pub last_leg: u32,
 }
 
 impl Tried {
-    /// Whether nothing was learnt about the value, because the agent or acquit itself broke.
+    /// Returns whether the agent or acquit itself broke, so that the attempt says nothing about the value.
     pub fn is_broken(&self) -> bool {
         self.failure.as_ref().is_some_and(|kind| kind::is_breakdown(kind.as_str()))
     }
 }
 
-/// The review comment that a remark comes from.
+/// The review comment a remark comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The comment.
+    /// Comment id.
     pub id: String,
-    /// Where an answer goes.
+    /// Thread to reply to.
     pub thread: Option<String>,
 }
 
 /// Something a person said about the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remark {
-    /// Who.
+    /// Author.
     pub by: Actor,
-    /// What they were asked, if they were.
+    /// The question it answers, if any.
     pub question: Option<String>,
-    /// What they said.
+    /// The text.
     pub text: String,
-    /// The comment that it was, if it was said at a forge. Such words come from outside, and are none of the owner's.
+    /// Review comment it comes from, if it was written at a forge. Such text is untrusted: it is not the owner's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
@@ -258,9 +258,9 @@ pub struct Remark {
 pub enum Actor {
     /// The harness of a leg.
     Harness(LegId),
-    /// The supervisor, which finds what died.
+    /// The supervisor, which detects dead harnesses.
     Supervisor,
-    /// A person, by the name that the system knows.
+    /// A person, by their system user name.
     Person(String),
 }
 
@@ -275,7 +275,7 @@ impl std::fmt::Display for Actor {
 }
 
 impl State {
-    /// One word for listings: the stage's progress for people.
+    /// Returns the state as one word for listings.
     pub fn word(&self) -> &'static str {
         match self {
             Self::New => "new",
@@ -293,7 +293,7 @@ impl State {
         }
     }
 
-    /// The stage it stands at, as long as it stands at one.
+    /// Returns the current stage, if there is one.
     pub fn stage(&self) -> Option<&Name> {
         match self {
             Self::Working { entry, .. } => Some(&entry.stage),
@@ -305,7 +305,7 @@ impl State {
 }
 
 impl Task {
-    /// A task that nothing has happened to yet.
+    /// Creates a task without history.
     pub fn new(seed: Seed) -> Self {
         Self {
             tip: seed.base.work.as_ref().unwrap_or(&seed.base.commit).clone(),
@@ -327,23 +327,23 @@ impl Task {
         }
     }
 
-    /// Its id.
+    /// Returns the task id.
     pub fn id(&self) -> TaskId {
         self.seed.id
     }
 
-    /// The commit of the base branch that the work stands on.
+    /// Returns the base-branch commit the work is based on.
     pub fn base(&self) -> &str {
         self.onto.as_deref().unwrap_or(&self.seed.base.commit)
     }
 
-    /// Whether it says of itself that nothing about it happens without a person's word: a tag `irreversible` or `approval`.
+    /// Returns whether the task requires approval for everything: it is tagged `irreversible` or `approval`.
     pub fn is_bound(&self) -> bool {
         self.seed.wish.tags.iter().any(|tag| tag == "irreversible" || tag == "approval")
     }
 
-    /// The last stage whose gates found the work good. Reviews are passed over: what an agent found is no property of the work
-    /// that could be looked at again.
+    /// Returns the last stage whose gates accepted the work. Skips review stages: an agent's findings are not a
+    /// property of the work, so they cannot be checked again.
     pub fn last_gated<'w>(&self, workflow: &'w Workflow) -> Option<&'w Stage> {
         let passed = |past: &&Past| matches!(past.ending, Ending::Passed { .. });
         let stage = |past: &Past| workflow.stage(past.entry.stage.as_str());
@@ -353,7 +353,7 @@ impl Task {
         self.past.iter().rev().filter(passed).filter_map(stage).find(gated)
     }
 
-    /// The plan, if a stage left one.
+    /// Returns the plan, if a stage wrote one.
     pub fn plan(&self) -> Option<&str> {
         self.artifacts.iter().find_map(|artifact| match artifact {
             Artifact::Plan { text } => Some(text.as_str()),
@@ -368,14 +368,14 @@ impl Task {
         })
     }
 
-    /// Whether the task has recorded that its work was merged as this commit.
+    /// Returns whether the task recorded that its work was merged as `commit`.
     pub fn was_merged_as(&self, commit: &str) -> bool {
         self.artifacts
             .iter()
             .any(|artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit))
     }
 
-    /// The request at a forge, if one was made.
+    /// Returns the pull request, if one was opened.
     pub fn request(&self) -> Option<&Requested> {
         self.artifacts.iter().find_map(|artifact| match artifact {
             Artifact::PullRequest(request) => Some(request),
@@ -390,19 +390,19 @@ impl Task {
         })
     }
 
-    /// The legs that its work comes from, oldest first: not those about values of the variation that led nowhere.
+    /// Returns the legs that contributed to the work, oldest first. Omits legs for abandoned variation values.
     pub fn legs_of_work(&self) -> impl DoubleEndedIterator<Item = &Past> {
         let abandoned = self.tried.last().map_or(0, |tried| tried.last_leg);
         self.past.iter().filter(move |past| past.number > abandoned)
     }
 
-    /// What the work is about where that is not what the task began with: `refactoring (fallback from tests)`.
+    /// Returns the current variation value if it is not the first one, as `refactoring (fallback from tests)`.
     pub fn fallback(&self) -> Option<String> {
         let (first, last) = (self.tried.first()?, self.tried.last()?);
         last.next.as_ref().map(|value| format!("{value} (fallback from {})", first.value))
     }
 
-    /// What the agents say that they did: the newest words of each stage, without those of tries that were abandoned.
+    /// Returns the agents' own summaries: the newest of each stage, without those of abandoned attempts.
     pub fn account(&self) -> Vec<String> {
         let stage = |words: &str| words.split(": ").next().unwrap_or_default().to_owned();
         let mut newest: Vec<String> = Vec::new();
@@ -413,7 +413,8 @@ impl Task {
         newest
     }
 
-    /// What its work is called: by whoever described it last, or chose it, else as it was wished for.
+    /// Returns the title of the work: the newest title or chosen candidate that a leg reported, else the title of the
+    /// request.
     pub fn headline(&self) -> &str {
         let described = self.legs_of_work().rev().find_map(|past| {
             let payload = &past.ending.passed()?.payload;
@@ -422,13 +423,13 @@ impl Task {
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 
-    /// What its ended legs cost that a limit still counts, as far as `counts` wants them.
+    /// Returns the cost of finished legs that still counts against limits, restricted to legs that match `counts`.
     pub fn spent_money(&self, counts: impl Fn(&Past) -> bool) -> u64 {
         let since = self.past.iter().skip(self.paid_for).filter(|past| counts(past));
         since.filter_map(|past| past.usage.paid()).fold(0, u64::saturating_add)
     }
 
-    /// What all its ended legs used.
+    /// Returns the total usage of all finished legs.
     pub fn usage(&self) -> Usage {
         let mut total = Usage::default();
         for past in &self.past {
@@ -438,31 +439,31 @@ impl Task {
     }
 }
 
-/// A task in a line: what lists show, kept up to date with the task so that a list costs the same at any age.
+/// A task as one row of a listing. It is updated with the task, so that listing costs the same at any age.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Its id.
+    /// Task id.
     pub id: TaskId,
-    /// What is wanted.
+    /// Title of the request.
     pub title: String,
-    /// The repository's short name.
+    /// Short name of the repository.
     pub project: String,
-    /// The workflow.
+    /// Workflow name.
     pub workflow: Name,
     /// [`State::word`].
     pub state: String,
-    /// The stage it stands at.
+    /// Current stage.
     pub stage: Option<Name>,
-    /// Higher is claimed first.
+    /// Tasks with a higher priority are claimed first.
     pub priority: i32,
-    /// How many legs it had.
+    /// Number of legs so far.
     pub legs: u32,
-    /// What its ended legs cost, if anybody told.
+    /// Cost of the finished legs, if known.
     pub cost_micros: Option<u64>,
-    /// When it was created.
+    /// Creation time.
     pub created: Timestamp,
-    /// When it changed last.
+    /// Time of the last change.
     pub updated: Timestamp,
-    /// How its programs are held.
+    /// Sandbox mode of the task's programs.
     pub sandbox: Mode,
 }

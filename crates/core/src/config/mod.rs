@@ -1,4 +1,4 @@
-//! A project's configuration: `.acquit/acquit.toml`.
+//! The configuration of a project: `.acquit/acquit.toml`.
 
 use std::collections::BTreeMap;
 
@@ -41,81 +41,81 @@ pub use crate::shared_keys::is_model;
 /// The checked configuration of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
-    /// The workflow that `acquit run` takes when none is named.
+    /// Default workflow of `acquit run`.
     pub workflow: Option<Name>,
-    /// The agent that takes the stages which name none.
+    /// Agent for stages that don't name one.
     pub agent: Option<Name>,
-    /// The branch that tasks start from; `None` for the one that is checked out.
+    /// Branch that tasks start from, if configured.
     pub base: Option<String>,
-    /// What task branches begin with.
+    /// Prefix of task branches.
     pub branch_prefix: String,
-    /// How dependencies get into a fresh workspace.
+    /// How to install dependencies in a new workspace.
     pub setup: Option<Setup>,
-    /// The agents that stages can name.
+    /// Agents that stages can name.
     pub agents: BTreeMap<Name, Agent>,
-    /// The project's own variables for templates.
+    /// Template variables of the project.
     pub variables: BTreeMap<String, String>,
-    /// What the project wants otherwise in a workflow, by its name.
+    /// Overrides for workflows, by workflow name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workflows: BTreeMap<Name, Adjusted>,
-    /// How much of the sandbox the machine must have.
+    /// How much of the sandbox the machine must provide.
     #[serde(default)]
     pub sandbox: Mode,
-    /// Paths that programs of a leg reach, or not, beside the usual ones.
+    /// Additional path access for programs of a leg.
     #[serde(default)]
     pub access: Access,
-    /// Whom they may talk to.
+    /// Network access of these programs.
     #[serde(default)]
     pub network: Networks,
-    /// What they may use up.
+    /// Resource limits of these programs.
     #[serde(default)]
     pub resources: Resources,
-    /// Branches that no work may move or check out, beside the base.
+    /// Branches that tasks must not move or check out, in addition to the base.
     #[serde(default)]
     pub protected: Vec<String>,
-    /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
+    /// Secrets that stages and agents can name, keyed by the environment variable that carries them.
     #[serde(default)]
     pub secrets: BTreeMap<String, secret::Source>,
-    /// What the agents of one task may cost, in millionths of a dollar; `None` for any amount.
+    /// Maximum cost of a task's agents, in millionths of a dollar; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<u64>,
-    /// What is done while the model's provider accepts no work.
+    /// What to do while the model's provider accepts no work.
     #[serde(default)]
     pub waiting: Waiting,
-    /// Names of the project's own for models.
+    /// The project's aliases for models.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, String>,
-    /// Prices of the project's own, before those of our list.
+    /// The project's prices, which override the built-in list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
-    /// How delivered commits are written.
+    /// How to write delivered commits.
     #[serde(default)]
     pub commit: Commit,
-    /// How the merge queue works.
+    /// Settings of the merge queue.
     #[serde(default)]
     pub merge: Merge,
-    /// How this repository is proven: gates that stages of every workflow can name, one by one or together as `project`.
+    /// Gates of this repository. Stages of every workflow can name them one by one, or all of them as `project`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
-    /// Budgets of every workflow that says nothing else.
+    /// Default budgets for all workflows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub budgets: BTreeMap<Name, u32>,
-    /// Where requests are made, and what they have.
+    /// Forge and pull request settings.
     #[serde(default)]
     pub forge: Forge,
-    /// The folders whose repositories the user trusts. Only the user's own file says so.
+    /// Folders whose repositories the user trusts. Only the user's own file can set this.
     #[serde(skip)]
     pub trusted_paths: Vec<String>,
-    /// What the user's own file says outright about safety. Everything else is held to it already.
+    /// Safety settings that the user's own file states explicitly. The other fields already respect them.
     #[serde(skip)]
     pub floor: Floor,
-    /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
+    /// Schedules. Not stored with tasks, because tasks don't depend on them.
     #[serde(skip)]
     pub schedules: Vec<Schedule>,
-    /// Whom to tell. Not stored with tasks either.
+    /// Notification settings. Not stored with tasks either.
     #[serde(skip)]
     pub notices: notify::Notices,
-    /// How long workspaces are kept. Not stored with tasks either.
+    /// How long to keep workspaces. Not stored with tasks either.
     #[serde(skip)]
     pub retention: Retention,
 }
@@ -156,25 +156,25 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The model that is meant: what an alias stands for, or the name itself.
+    /// Resolves a model alias; returns other names unchanged.
     pub fn model<'a>(&'a self, name: &'a str) -> &'a str {
         self.models.get(name).map_or(name, String::as_str)
     }
 }
 
-/// A command that is run in a workspace before its first agent, and again only when a lock file changed.
+/// A command to run in a workspace before its first agent, and again only when a lock file changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
-    /// What is run.
+    /// Command to run.
     pub run: Command,
-    /// Files whose contents decide whether it must run again.
+    /// Files whose contents decide whether it runs again.
     pub lock_files: Vec<String>,
-    /// How long it may take.
+    /// Maximum run time.
     pub timeout: Span,
-    /// Variables that it gets beside the short common list.
+    /// Environment variables, in addition to the short common list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Files of the user's checkout that git does not track and that the workspace gets before the command runs.
+    /// Untracked files to copy from the user's checkout into the workspace before the command runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy: Vec<Copied>,
 }
@@ -182,56 +182,56 @@ pub struct Setup {
 /// A file that setup copies from the user's checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copied {
-    /// Where it is in the checkout.
+    /// Path in the checkout.
     pub from: String,
-    /// Where it goes in the workspace.
+    /// Path in the workspace.
     pub to: String,
 }
 
-/// An agent: a program that acquit knows how to talk to.
+/// An agent: a program that acquit can drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// How it is talked to.
+    /// How to drive it.
     pub adapter: Adapter,
-    /// Variables that it gets beside the short common list, by value.
+    /// Environment variables, in addition to the short common list.
     pub env: BTreeMap<String, String>,
-    /// Variables that it gets from the environment of acquit, by name.
+    /// Environment variables to pass through from acquit's environment.
     pub pass_env: Vec<String>,
-    /// Secrets that it gets at every stage, by name: the key of its model.
+    /// Names of the secrets it gets at every stage, such as the API key of its model.
     #[serde(default)]
     pub secrets: Vec<String>,
-    /// The hosts of its model.
+    /// Hosts of its model.
     #[serde(default)]
     pub hosts: Vec<Host>,
-    /// Files of its own login, which it can read: `~/.agent/credentials.json`.
+    /// Login files it can read, such as `~/.agent/credentials.json`.
     #[serde(default)]
     pub login: Vec<String>,
-    /// What its adapter starts instead of the usual program: a path, or a name to look for.
+    /// Program that the adapter starts instead of the usual one: a path, or a name to look up in `PATH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// Arguments after those of the adapter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The model, or an alias of `[models]`; `None` leaves it to the agent.
+    /// Model name, or an alias of `[models]`; `None` leaves the choice to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The models, or aliases, that it takes for each tier of agent definitions.
+    /// Model names or aliases for the tiers of agent definitions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tiers: BTreeMap<Tier, String>,
-    /// How often it may ask its model in one leg, where the agent can be told.
+    /// Maximum number of model turns in a leg, if the agent supports a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
-    /// Who pays; `None` for whatever the agent finds.
+    /// Who pays; `None` accepts what the agent finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing: Option<Billing>,
-    /// How it reports its outcome first of all; files and words are always there beside it.
+    /// Preferred way to report the outcome. The file and the last message always work as well.
     #[serde(default)]
     pub report: Reporting,
 }
 
 impl Agent {
-    /// The model for a stage's work, from the most particular to the most general: what the stage or its role names, what this
-    /// agent takes for the role's tier, what it takes otherwise.
+    /// Returns the model for a stage's work, most specific first: the model of the stage or its role, the agent's model
+    /// for the role's tier, the agent's default.
     pub fn model_for(&self, work: &crate::workflow::AgentWork) -> Option<String> {
         let tier = work.role.as_ref().and_then(|role| role.tier);
         let by_tier = || self.tiers.get(&tier?).cloned();
@@ -239,68 +239,68 @@ impl Agent {
     }
 }
 
-/// The ways in which an agent is asked to report.
+/// How an agent is asked to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reporting {
-    /// With acquit's own tools, where the agent takes some: it hears of a mistake while it can mend it.
+    /// With acquit's own tools, if the agent supports tools. It learns of a mistake while it can still fix it.
     #[default]
     Tools,
-    /// As its structured output.
+    /// As structured output.
     Structured,
-    /// By the handoff file, or in its last words.
+    /// In the handoff file or the last message.
     File,
 }
 
 impl Reporting {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 3] =
         [("tools", Self::Tools), ("structured", Self::Structured), ("file", Self::File)];
 }
 
-/// Which identity pays for an agent's model.
+/// Who pays for an agent's model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Billing {
-    /// The agent's own login: a subscription, as a rule.
+    /// The agent's own login, usually a subscription.
     Login,
-    /// A key of the provider, by use.
+    /// An API key, billed by usage.
     Key,
 }
 
 impl Billing {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("login", Self::Login), ("key", Self::Key)];
 }
 
-/// The ways to talk to an agent.
+/// How to drive an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "adapter", rename_all = "snake_case")]
 pub enum Adapter {
-    /// Any program: the prompt on its standard input, text on its standard output.
+    /// Any program: prompt on stdin, text on stdout.
     Command {
-        /// The program and its arguments.
+        /// Program and arguments.
         run: Command,
     },
     /// Any program that speaks the Agent Client Protocol.
     Acp {
-        /// The program and its arguments.
+        /// Program and arguments.
         run: Command,
     },
-    /// Replays a script: for the demo, for tests, and for trying a workflow without a model.
+    /// Replays a script, for the demo, for tests, and for trying a workflow without a model.
     Scripted {
-        /// The script's path, relative to `.acquit/`, made absolute when it was read.
+        /// Path of the script, relative to `.acquit/` in the file and absolute once read.
         script: String,
     },
-    /// A coding agent that acquit knows: how it is started, and the language of its output.
+    /// A coding agent that acquit knows: how to start it, and its output format.
     Product {
-        /// Which.
+        /// The coding agent.
         product: Product,
     },
 }
 
 impl Adapter {
-    /// Its name in configuration and listings.
+    /// Returns the name of the adapter in configuration and listings.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Command { .. } => "command",
@@ -311,10 +311,11 @@ impl Adapter {
     }
 }
 
-/// Makes the enum of coding agents, their names, and the list of all.
+/// Defines the enum of coding agents with their names and the list of all.
 macro_rules! products {
     ($($(#[$doc:meta])* $product:ident = $name:literal,)+) => {
-        /// The coding agents that acquit knows. What it knows of each is in the file of that name in `acquit-run`'s `agent`.
+        /// The coding agents that acquit knows. The file of the same name in `acquit-run`'s `agent` has the details of
+        /// each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Product {
@@ -322,10 +323,10 @@ macro_rules! products {
         }
 
         impl Product {
-            /// All of them, in the order in which they are listed.
+            /// All coding agents in listing order.
             pub const ALL: &[Self] = &[$(Self::$product,)+];
 
-            /// Its name in configuration and listings.
+            /// Returns the name in configuration and listings.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$product => $name,)+

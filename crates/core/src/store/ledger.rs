@@ -1,9 +1,9 @@
-//! What the daemon keeps in the store: nights of schedules, messages on their way out, and how far it has read.
+//! The daemon's data in the store: nights of schedules, outgoing messages, and read positions.
 //!
-//! Several projects may share a store, so schedules, nights and messages belong to a project, and nobody else is given them.
-//! A night is recorded under its schedule and nominal time, so two daemons never make two of one. A message has a key that is given
-//! once; who sends it holds it by a lease and a fence, as legs are held, so that what was taken by somebody who died is sent by
-//! another, and somebody who was away too long does not overwrite what the other wrote down.
+//! Several projects may share a store, so schedules, nights and messages belong to a project and no other project gets
+//! them. A night is recorded under its schedule and nominal time, so that two daemons never create the same night
+//! twice. Every message has a unique key. A sender holds a message by a lease and a fence, like a leg: if the sender
+//! dies, another sends the message, and a sender that was away too long cannot overwrite the other's result.
 
 use std::time::Duration;
 
@@ -14,118 +14,118 @@ use crate::ids::{Fence, Name, TaskId};
 use crate::night::Night;
 use crate::time::Timestamp;
 
-/// What is known of a schedule beside its configuration.
+/// The stored state of a schedule, in addition to its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// No run before this is due: when it was first seen, or resumed.
+    /// Start of the period in which runs are due: when the schedule was first seen or resumed.
     pub since: Timestamp,
-    /// When somebody paused it, if it is.
+    /// When it was paused, if it is.
     pub paused: Option<Timestamp>,
 }
 
-/// Whether a schedule is to be followed.
+/// Whether to follow a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// It is, from now on.
+    /// Follow it from now on.
     Yes,
-    /// Not until somebody says so.
+    /// Pause it until it is resumed.
     No,
 }
 
 /// Whether a night was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// It was, by this call.
+    /// Recorded by this call.
     New,
-    /// It was before.
+    /// Already recorded.
     Known,
 }
 
-/// Which nights are asked for.
+/// Which nights to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nights {
-    /// Of this schedule of a project.
+    /// Those of one schedule of a project.
     Of(String, Name),
-    /// Of all schedules of a project, but only those in which something is left to do.
+    /// Unfinished ones of all schedules of a project.
     Open(String),
 }
 
-/// A message on its way out.
+/// An outgoing message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The project that it belongs to, whose channels and keys send it; empty for the user's own.
+    /// Project whose channels and keys send it; empty for the user's own configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub project: String,
-    /// What identifies it. A second one with the same key is not taken.
+    /// Unique key. A second message with the same key is dropped.
     pub key: String,
-    /// By which way: a name of the configuration.
+    /// Channel name in the configuration.
     pub channel: String,
-    /// What is to be told.
+    /// Content.
     pub payload: serde_json::Value,
-    /// When it may be sent, if not at once.
+    /// Earliest time to send it, if not at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
 }
 
-/// How far a project has read something.
+/// A read position of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark<'a> {
-    /// The project; empty for the user's own configuration.
+    /// Project; empty for the user's own configuration.
     pub project: &'a str,
-    /// What it reads.
+    /// What is being read.
     pub name: &'a str,
 }
 
 /// A message in the outbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Letter {
-    /// What is to be sent.
+    /// The message.
     pub message: Message,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
-    /// When it may be tried.
+    /// Earliest time of the next attempt.
     pub due: Timestamp,
-    /// How far it is.
+    /// Current state.
     pub state: Post,
-    /// Why the last try failed.
+    /// Error of the last attempt.
     pub error: Option<String>,
-    /// The right of whoever took it to write down what became of it.
+    /// Fence of the process that took it, which entitles it to record the result.
     pub fence: Option<Fence>,
 }
 
-/// How far a message is.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Post {
-    /// It waits to be sent.
+    /// Waits to be sent.
     Waiting,
-    /// It was sent.
+    /// Sent.
     Sent,
-    /// It was tried too often.
+    /// Failed too often.
     GivenUp,
 }
 
 impl Post {
-    /// All of them with their names, as stores write them.
+    /// All states with their names in the store.
     pub const ALL: [(&str, Self); 3] =
         [("waiting", Self::Waiting), ("sent", Self::Sent), ("given_up", Self::GivenUp)];
 }
 
-/// What became of a message that was tried.
+/// The result of an attempt to send a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It arrived.
+    /// Delivered.
     Done,
-    /// It did not; try again after a while.
+    /// Not delivered; retry later.
     Again {
-        /// Why not.
+        /// The error.
         error: String,
-        /// How long to wait.
+        /// Delay before the retry.
         after: Duration,
     },
-    /// It did not, and never will.
+    /// Not delivered, and no retry can help.
     Never {
-        /// Why not.
+        /// The error.
         error: String,
     },
 }
@@ -133,47 +133,48 @@ pub enum Delivery {
 /// A leg that waits for a harness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Its task.
+    /// Task of the leg.
     pub task: TaskId,
-    /// When it may be claimed.
+    /// Earliest time at which it may be claimed.
     pub not_before: Timestamp,
 }
 
-/// The part of the store that the daemon keeps.
+/// The part of the store that the daemon uses.
 pub trait Ledger {
-    /// What is known of a project's schedule. Asking for one that is not known makes it known, from now on.
+    /// Returns the state of a project's schedule. Registers an unknown schedule as of now.
     fn schedule(&mut self, project: &str, name: &Name) -> Result<Standing>;
 
-    /// Pauses a project's schedule, or resumes it: then what was due meanwhile is not made up for.
+    /// Pauses or resumes a project's schedule. After a resume, runs that were missed are not made up for.
     fn follow(&mut self, project: &str, name: &Name, follow: Follow) -> Result<()>;
 
-    /// Records a new night, unless there is one of its schedule and nominal time.
+    /// Records a new night, unless its schedule already has one at its nominal time.
     fn record(&mut self, night: &Night) -> Result<Recorded>;
 
-    /// Nights, newest first, at most so many.
+    /// Returns up to `limit` nights, newest first.
     fn nights(&mut self, which: &Nights, limit: u32) -> Result<Vec<Night>>;
 
-    /// Writes a night down, with messages about it, in one transaction. `None` if somebody else wrote since it was read.
+    /// Writes a night, with messages about it, in one transaction. Returns `None` if another process wrote it since it
+    /// was read.
     fn keep(&mut self, night: &Night, messages: &[Message]) -> Result<Option<Night>>;
 
-    /// Puts messages into the outbox and, in the same transaction, remembers how far was read.
+    /// Adds messages to the outbox and updates the read position in the same transaction.
     fn post(&mut self, messages: &[Message], read: Option<(Mark<'_>, i64)>) -> Result<()>;
 
-    /// How far was read.
+    /// Returns a read position.
     fn mark(&mut self, mark: Mark<'_>) -> Result<Option<i64>>;
 
-    /// Takes a message of a project that is due and that nobody holds, and counts the try.
+    /// Takes a due message of a project that no other process holds, and counts the attempt.
     fn take(&mut self, project: &str, lease: Duration) -> Result<Option<Letter>>;
 
-    /// Writes down what became of it. Nothing happens if it is somebody else's by now.
+    /// Records the result of an attempt. Does nothing if another process holds the message by now.
     fn delivered(&mut self, letter: &Letter, delivery: &Delivery) -> Result<()>;
 
-    /// Messages, newest first, at most so many.
+    /// Returns up to `limit` messages, newest first.
     fn letters(&mut self, limit: u32) -> Result<Vec<Letter>>;
 
-    /// When the next message of a project is due, if one waits.
+    /// Returns when the next message of a project is due, if one waits.
     fn next_letter(&mut self, project: &str) -> Result<Option<Timestamp>>;
 
-    /// Legs that wait for a harness, those that are claimed first before the others, at most so many.
+    /// Returns up to `limit` legs that wait for a harness, in the order in which they are claimed.
     fn ready(&mut self, limit: u32) -> Result<Vec<Ready>>;
 }

@@ -1,5 +1,5 @@
-//! A workflow: a declarative state machine of stages, read from TOML, checked as a whole, and from then on known to be
-//! sound: every name resolves, every stage can be reached, every cycle spends a budget.
+//! A workflow: a declarative state machine of stages. It is read from TOML and checked as a whole. A checked workflow
+//! is sound: every name resolves, every stage is reachable, and every cycle spends a budget.
 
 use std::collections::BTreeMap;
 
@@ -34,37 +34,37 @@ pub use read::{Around, REFERENCE, read, read_in, schema};
 /// A checked workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// Its name: the file's name without `.toml`.
+    /// Workflow name: the file name without `.toml`.
     pub name: Name,
     /// One line for listings.
     pub description: String,
-    /// The stage that a task begins with.
+    /// First stage of a task.
     pub start: Name,
-    /// The stages in the order in which they are written.
+    /// Stages in file order.
     pub stages: Vec<Stage>,
-    /// The gates that stages name.
+    /// Gates that stages refer to.
     pub gates: Vec<Gate>,
-    /// How often each kind of failure (or named loop) may happen, defaults included.
+    /// Limit for each kind of failure or named loop, including defaults.
     pub budgets: BTreeMap<Name, u32>,
-    /// A list of values to try one after another.
+    /// Values to try one after another.
     pub variation: Option<Variation>,
-    /// The workflow's own variables for templates.
+    /// Template variables of the workflow.
     pub variables: BTreeMap<String, String>,
-    /// The stage that brings the work together with a base branch that has moved. Without one a person is asked.
+    /// Stage that resolves conflicts with a base branch that has moved. Without one, a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Name>,
-    /// What the branches of its tasks begin with; `None` for what the project says.
+    /// Prefix of task branches; `None` uses the project's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch_prefix: Option<String>,
 }
 
 impl Workflow {
-    /// The stage of that name. Every name that a checked workflow mentions has one.
+    /// Returns a stage by name. Every stage name in a checked workflow exists.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == *name)
     }
 
-    /// The gate of that name.
+    /// Returns a gate by name.
     pub fn gate(&self, name: &str) -> Option<&Gate> {
         self.gates.iter().find(|gate| gate.name == *name)
     }
@@ -73,27 +73,27 @@ impl Workflow {
 /// One step of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// Its name.
+    /// Stage name.
     pub name: Name,
-    /// What happens in it.
+    /// What the stage does.
     pub work: Work,
-    /// The gates that its work must stand.
+    /// Gates that its work must pass.
     pub gates: Vec<Name>,
-    /// When enough of them have spoken.
+    /// When to stop running gates.
     #[serde(default)]
     pub stop: Stop,
-    /// What a gate of severity `warning` that fails means here.
+    /// How to treat failures of gates with severity `warning`.
     #[serde(default)]
     pub warnings: Warnings,
-    /// The stage that mends what a gate rejects. Without one the stage itself is tried again.
+    /// Stage that fixes work which a gate rejects. Without one, the stage itself is retried.
     pub fix: Option<Name>,
-    /// Where each outcome leads.
+    /// Transition for each outcome.
     pub on: BTreeMap<Name, Transition>,
-    /// Limits on the time and output of a leg.
+    /// Time, output and cost limits of a leg.
     pub limits: Limits,
-    /// Whether a person must agree before the task leaves this stage, or before it begins.
+    /// Whether the stage needs approval, and when.
     pub consent: Consent,
-    /// Which commit a turn of it begins from.
+    /// Commit that its legs start from.
     #[serde(default)]
     pub from: Begin,
     /// The labels that a worker must have to take its legs.
@@ -101,48 +101,48 @@ pub struct Stage {
     pub runs_on: Vec<String>,
 }
 
-/// Which commit a stage's own work begins from.
+/// The commit that a stage's own work starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Begin {
-    /// What the leg before it left.
+    /// The result of the previous leg.
     #[default]
     Work,
-    /// The task's base: each try begins with a clean tree. What earlier ones left is kept aside.
+    /// The task's base: every attempt starts with a clean tree. Earlier attempts are kept aside.
     Base,
 }
 
-/// When enough gates have spoken.
+/// When to stop running gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// When all have: whoever mends hears of everything at once.
+    /// After all have run, so that a fix sees every failure at once.
     #[default]
     AtEnd,
-    /// When one rejects the work.
+    /// After the first rejection.
     AtFirst,
 }
 
-/// What a warning of a gate means at a stage.
+/// How a stage treats a gate's warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warnings {
-    /// It is shown.
+    /// Show it.
     #[default]
     Shown,
-    /// It rejects the work, as an error does.
+    /// Reject the work, as for an error.
     Reject,
 }
 
-/// When a stage needs a person's word.
+/// When a stage needs approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
     /// Never.
     NotNeeded,
-    /// Before the task moves on from it.
+    /// Before the task leaves the stage.
     AfterIt,
-    /// Before it begins, because what it does cannot be undone.
+    /// Before the stage starts, because it cannot be undone.
     BeforeIt,
 }
 
@@ -154,165 +154,167 @@ pub enum Consent {
     reason = "a workflow has a few dozen stages, and most of them are this variant"
 )]
 pub enum Work {
-    /// An agent takes a turn.
+    /// Runs an agent.
     Agent(AgentWork),
-    /// Gates only, no model. Ends `passed`, or is rejected.
+    /// Runs only gates, no model. Ends with `passed` or is rejected.
     Check,
-    /// Code of acquit's own, no model. Ends `done`.
+    /// Runs a built-in action, no model. Ends with `done`.
     Action {
-        /// Which.
+        /// The action.
         action: Action,
-        /// How many commits the work becomes.
+        /// How many commits to make of the work.
         #[serde(default)]
         commits: Commits,
     },
-    /// A person answers. Ends with the answer: `approved`, `rejected`, or one of the stage's outcomes.
+    /// Asks a person. Ends with the answer: `approved`, `rejected`, or one of the stage's outcomes.
     Human {
-        /// What the person is asked.
+        /// The question.
         question: String,
     },
 }
 
-/// An agent's part in a stage.
+/// The settings of an agent stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentWork {
-    /// What kind of turn it is.
+    /// Kind of work.
     pub mode: Mode,
-    /// The agent of the configuration that takes it; `None` for the project's default.
+    /// Agent name; `None` uses the project's default.
     pub agent: Option<Name>,
-    /// The model, or an alias of the project's, before what the agent's own configuration says.
+    /// Model name or alias. It overrides the agent's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Who takes it: an agent definition, as it was when the task was made.
+    /// Agent definition, pinned when the task was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Box<Role>>,
-    /// The stage's step file, with all that it includes.
+    /// The stage's step file, with its includes.
     #[serde(default, skip_serializing_if = "Template::is_empty")]
     pub step: Template,
-    /// What the workflow tells the agent beyond the mode's own instructions.
+    /// Instructions of the workflow, in addition to those of the mode.
     pub instructions: Template,
-    /// Which files of its output folder are kept.
+    /// Patterns of files to keep from the output folder.
     pub outputs: Vec<String>,
-    /// The files of earlier stages that it needs, by name; all of them if there are none.
+    /// Names of files it needs from earlier stages; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<String>,
-    /// What it may use here, before what its definition says; `None` for that.
+    /// Tools it may use; overrides those of its definition. `None` uses the definition's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// The only commands that it may run, as it is told; any if there are none.
+    /// Commands it may run, stated in the prompt; empty means any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// Secrets of the configuration that the agent gets here, by name.
+    /// Names of the secrets the agent gets at this stage.
     #[serde(default)]
     pub secrets: Vec<String>,
-    /// Whom it may talk to; `None` for what the project says of agents.
+    /// Network access; `None` uses the project's setting for agents.
     #[serde(default)]
     pub network: Option<Network>,
-    /// Whether it goes on with the conversation of an earlier leg.
+    /// Whether to continue the conversation of an earlier leg.
     #[serde(default)]
     pub session: Continue,
-    /// What follows when it tries what acquit refuses.
+    /// What to do when the agent tries something that acquit refuses.
     #[serde(default)]
     pub refused: Refused,
 }
 
-/// What follows when an agent tries what acquit refuses: to push, to fetch, to check out or move a protected branch.
+/// What to do when an agent tries something that acquit refuses: to push, to fetch, or to check out or move a protected
+/// branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refused {
-    /// It is told why, and goes on.
+    /// Tell the agent why, and let it continue.
     #[default]
     Told,
-    /// Its leg ends at once.
+    /// End the leg at once.
     Halts,
 }
 
 impl AgentWork {
-    /// What the agent may use; `None` for everything.
+    /// Returns the tools the agent may use; `None` means all.
     pub fn tools(&self) -> Option<&[Tool]> {
         self.tools.as_deref().or_else(|| self.role.as_ref()?.tools.as_deref())
     }
 }
 
-/// Whether an agent goes on with an earlier conversation, where it can.
+/// Whether an agent continues an earlier conversation, if it can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Continue {
-    /// With that of the last try at the same stage, or of the stage that is to be mended: what it has read is not paid twice.
+    /// Continue that of the last attempt at the same stage, or of the stage to fix. What the agent has read is not paid
+    /// for twice.
     #[default]
     Earlier,
-    /// Never, but after an interruption: each try sees the work with new eyes.
+    /// Never continue, except after an interruption: every attempt looks at the work afresh.
     Fresh,
 }
 
-/// What acquit can do by itself.
+/// The built-in actions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Make one commit of the task's work and bring it to the user's repository as a branch.
+    /// Squash the task's work into one commit and deliver it to the user's repository as a branch.
     Squash,
-    /// The same, and then bring it into the base branch, in turn with others.
+    /// Squash, then merge into the base branch through the merge queue.
     Merge,
-    /// Push that commit and make a request of it at the forge, or bring the one that is there up to date.
+    /// Push the commit and open a pull request, or update the existing one.
     Publish(Box<Publishing>),
-    /// Send a message to people.
+    /// Send a notification.
     Notify(Box<Notify>),
 }
 
-/// A message that a stage sends.
+/// A notification that a stage sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notify {
-    /// What it says.
+    /// Message text.
     pub message: Template,
-    /// The channels that it is sent to, by name; all of the project's if there are none.
+    /// Channel names; empty means all channels of the project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Name>,
 }
 
-/// How many commits a task's work becomes.
+/// How many commits to make of a task's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Commits {
-    /// One.
+    /// One commit.
     #[default]
     One,
-    /// One for each stage of an agent that changed something.
+    /// One commit per agent stage that changed something.
     Phases,
 }
 
 /// Where an outcome leads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transition {
-    /// Exactly one is taken by itself; none or several ask a person.
+    /// With exactly one target, the task goes there. With none or several, a person decides.
     pub to: Vec<Target>,
-    /// A budget that taking it spends.
+    /// Budget that the transition spends.
     pub budget: Option<Name>,
-    /// What the outcome's payload must look like, as a JSON Schema.
+    /// JSON Schema of the outcome's payload.
     pub schema: Option<serde_json::Value>,
-    /// What the outcome means, for the agent that may choose it.
+    /// Meaning of the outcome, shown to the agent that may choose it.
     pub description: Option<String>,
 }
 
-/// A place to go.
+/// The target of a transition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// Another stage.
+    /// Go to another stage.
     Stage(Name),
-    /// The task is done.
+    /// End the task as done.
     Done,
-    /// The task has failed.
+    /// End the task as failed.
     Failed,
-    /// A person says how to go on.
+    /// Ask a person how to continue.
     Person,
-    /// From a fix: the gates of the stage that was rejected are run again.
+    /// After a fix, run the gates of the rejected stage again.
     Back,
-    /// Start again with the variation's next value.
+    /// Start again with the next value of the variation.
     NextVariation,
 }
 
 impl Target {
-    /// The words that are not stages, and what they mean.
+    /// The reserved words for targets that are not stages.
     pub const WORDS: [(&str, Self); 5] = [
         ("done", Self::Done),
         ("failed", Self::Failed),
@@ -331,26 +333,26 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// Limits on a leg.
+/// Limits of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How long the agent may run.
+    /// Maximum run time of the agent.
     pub time: Span,
-    /// How long it may be silent; `None` for as long as it likes.
+    /// Maximum time without output; `None` means no limit.
     pub idle: Option<Span>,
-    /// How many bytes it may print.
+    /// Maximum output in bytes.
     pub output: u64,
-    /// How often it may ask its model in one leg; `None` for what its configuration says.
+    /// Maximum number of model turns in a leg; `None` uses the agent's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
-    /// What its turns at this stage may cost, in millionths of a dollar; `None` for any amount.
+    /// Maximum cost of the agent's legs at this stage, in millionths of a dollar; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
 }
 
 impl Default for Limits {
-    /// Half an hour is longer than most turns take and short enough to lose; a quarter of a gigabyte is far more than
-    /// any agent prints that is not in a loop.
+    /// Thirty minutes is longer than most turns take, and little enough to lose. 256 MiB is far more than any agent
+    /// prints unless it is in a loop.
     fn default() -> Self {
         Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024, turns: None, cost: None }
     }
