@@ -1,9 +1,9 @@
-//! What follows from what: the one function by which tasks move.
+//! Decides how a task moves. All changes of tasks come from here.
 //!
-//! [`decide`] looks at a task, at what it runs by and at something that happened, and returns the changes that follow, or
-//! says that this cannot happen to a task in that state. It is total and pure; `tests/decide` shows that no sequence
-//! of inputs leads to an illegal state, that the number of legs without a person in between is bounded by the budgets,
-//! and that replaying the changes gives the same task.
+//! [`decide`] takes a task, its workflow and an input, and returns the resulting changes, or an error if the input is
+//! not possible in the task's state. It is total and pure. `tests/decide` shows that no sequence of inputs leads to an
+//! illegal state, that budgets bound the number of legs between two human decisions, and that replaying the changes
+//! gives the same task.
 
 use crate::artifact::Artifact;
 use crate::branch;
@@ -24,100 +24,100 @@ mod delivery;
 mod moves;
 mod person;
 
-/// A leg that failed is tried again after this, doubled with every failure of the same kind: what failed just now because
-/// something is busy or restarting would fail again at once.
+/// Delay before a failed leg is retried. It doubles with every failure of the same kind: if something is busy or
+/// restarting, an immediate retry would fail again.
 const RETRY_DELAY: Span = Span::secs(2);
 
-/// The budget that a rejection spends which names no failure.
+/// The budget spent by a rejection without a named failure.
 const UNNAMED: &str = "gate";
 
-/// Something that happened to a task.
+/// An input to a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// It was created.
+    /// The task was created.
     Begin,
     /// The harness of a leg finished it.
     LegEnded {
-        /// The leg's number.
+        /// Leg number.
         leg: u32,
-        /// What it hands over.
+        /// Result of the leg.
         report: Box<Report>,
     },
-    /// People commented on its request, or checks failed there.
+    /// People commented on the task's pull request, or checks failed there.
     Feedback {
-        /// What was said; what is known already changes nothing.
+        /// The comments. Known ones change nothing.
         comments: Vec<Comment>,
     },
-    /// The task that it waited for is over, or mends something else.
+    /// The task that this one waits for has ended or is fixing something else.
     Release,
-    /// A person wants it to end.
+    /// A person cancels the task.
     Cancel {
-        /// Who.
+        /// Who cancels it.
         by: Actor,
     },
-    /// A person wants it to be tried again, with all budgets anew.
+    /// A person retries the task, with all budgets reset.
     Retry {
-        /// Who.
+        /// Who retries it.
         by: Actor,
-        /// At which stage; `None` where it stands, or at the start.
+        /// Stage to retry; `None` retries the current stage or starts over.
         stage: Option<Name>,
-        /// Words for the agent.
+        /// Note for the agent.
         note: Option<String>,
     },
-    /// A person wants the delivered work of a task that is done in its base branch.
+    /// A person merges the delivered work of a finished task into its base branch.
     Merge,
-    /// A person answered an open request.
+    /// A person answers an open human request.
     Answer {
-        /// Which.
+        /// Number of the human request.
         request: u32,
-        /// Who.
+        /// Who answers.
         by: Actor,
-        /// What they said.
+        /// The answer.
         answer: Answer,
     },
 }
 
-/// Something that cannot happen to a task as it stands.
+/// An input that is not possible for the task in its state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {
-    /// The task is in a state in which this has no meaning.
+    /// The input makes no sense in the task's state.
     #[error("{what} is not possible while the task is {state}")]
     State {
-        /// What was to happen.
+        /// Description of the input.
         what: &'static str,
         /// [`State::word`].
         state: &'static str,
     },
-    /// About a leg that is not the task's current one.
+    /// The input is about a leg that is not the current one.
     #[error("leg {leg} is not the task's current leg")]
     NotCurrent {
-        /// The leg's number.
+        /// Leg number.
         leg: u32,
     },
-    /// About a request that is not open.
+    /// The input answers a human request that is not open.
     #[error("request {0} is not open")]
     NotOpen(u32),
-    /// An answer that the request does not take.
+    /// The human request does not accept this kind of answer.
     #[error("this request takes {takes}")]
     Answer {
-        /// What it takes.
+        /// What it accepts.
         takes: String,
     },
-    /// Comments on a request that the workflow has no way for.
+    /// The workflow does not handle comments on its pull request.
     #[error("the workflow does not say what follows from comments on its request")]
     NoFeedback,
-    /// A stage that the workflow does not have.
+    /// The workflow has no such stage.
     #[error("the workflow has no stage `{0}`")]
     NoStage(Name),
 }
 
-/// What follows, if no other task matters.
+/// Decides without regard to other tasks.
 pub fn decide(task: &Task, workflow: &Workflow, input: Input) -> Result<Vec<Change>, Illegal> {
     decide_among(task, workflow, input, &|_| None)
 }
 
-/// What follows. `root` says which task of the project mends a failure already, if one does; whoever meets it too waits for that
-/// one.
+/// Decides with regard to other tasks. `root` returns the task of the project that is already fixing a failure, if any.
+/// A task that hits the same failure waits for it.
 pub fn decide_among(
     task: &Task,
     workflow: &Workflow,
@@ -129,13 +129,13 @@ pub fn decide_among(
     Ok(next.changes)
 }
 
-/// A budget that has nothing left, and the question to a person that follows if nobody else knows what to do.
+/// An exhausted budget, and the question to ask a person if the workflow has no transition for it.
 struct Empty {
     budget: Name,
     question: String,
 }
 
-/// The changes so far, and the task as they have made it.
+/// The changes so far, and the task after these changes.
 struct Next<'a> {
     task: Task,
     workflow: &'a Workflow,
@@ -173,7 +173,7 @@ impl Next<'_> {
             }
             (Input::Release, State::Blocked { resume, .. }) => {
                 match resume.purpose {
-                    // No agent begins anything, so nobody is asked.
+                    // No agent starts, so no approval is needed.
                     Purpose::Recheck { .. } | Purpose::Merge => self.ready(resume, Span::from(0)),
                     Purpose::Work | Purpose::Fix { .. } | Purpose::Resolve { .. } => self.enter(resume),
                 }
@@ -201,7 +201,7 @@ impl Next<'_> {
         }
     }
 
-    /// Calls the task's branch by what an analyst chose, as long as nobody else has seen the branch.
+    /// Renames the task's branch after the candidate that an analyst chose, unless the branch is already published.
     fn name_branch(&mut self, ending: &Ending) {
         let chosen = ending.passed().and_then(|outcome| Candidate::of(&outcome.payload));
         let seen = |artifact: &Artifact| {
@@ -218,7 +218,7 @@ impl Next<'_> {
         }
     }
 
-    /// What follows from the way a leg ended.
+    /// Decides what follows the end of a leg.
     fn after_leg(&mut self, entry: &Entry, ending: Ending) {
         match ending {
             Ending::Passed { outcome } => self.passed(entry, &outcome),
@@ -229,7 +229,7 @@ impl Next<'_> {
                 if self.rejected(entry, &failures) {
                     return;
                 }
-                // An agent that is told of it could only do harm. Where there is more, it mends the rest first.
+                // An agent could only do harm here. If there are other failures, it fixes those first.
                 let is_asked = |failure: &Failure| kind::ASKED.contains(&failure.kind.as_str());
                 if !failures.is_empty() && failures.iter().all(is_asked) {
                     let words: Vec<String> = failures
@@ -248,22 +248,22 @@ impl Next<'_> {
                 kinds.sort();
                 kinds.dedup();
                 if kinds.is_empty() {
-                    // A rejection that names nothing must not be free, or it could go on for ever.
+                    // Every rejection must spend a budget, or rejections could repeat forever.
                     kinds.push(Name::literal(UNNAMED));
                 }
                 let again = match (&entry.purpose, self.fix_stage(entry)) {
-                    // A fix that is itself rejected by gates mends on, for the same stage.
+                    // A rejected fix continues to fix the same stage.
                     (Purpose::Fix { of, outcome, .. }, _) => Entry {
                         stage: entry.stage.clone(),
                         purpose: Purpose::Fix { of: of.clone(), outcome: outcome.clone(), failures },
                     },
-                    // So does a resolution.
+                    // A rejected conflict resolution is retried.
                     (Purpose::Resolve { .. }, _) => entry.clone(),
                     (Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge, Some(fix)) => Entry {
                         stage: fix,
                         purpose: Purpose::Fix { of: entry.stage.clone(), outcome, failures },
                     },
-                    // The agent has another try; its context shows what was rejected.
+                    // The agent retries; its prompt shows what was rejected.
                     (Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge, None) => {
                         Entry { stage: entry.stage.clone(), purpose: Purpose::Work }
                     }
@@ -287,7 +287,7 @@ impl Next<'_> {
         }
     }
 
-    /// Follows what the workflow says of work that a check rejects, if it says something; says whether it did.
+    /// Follows the workflow's transition for work that a check rejected. Returns whether there is one.
     fn rejected(&mut self, entry: &Entry, failures: &[Failure]) -> bool {
         let stage = self.workflow.stage(entry.stage.as_str());
         if !stage.is_some_and(|stage| stage.work == Work::Check) {
@@ -307,7 +307,7 @@ impl Next<'_> {
         true
     }
 
-    /// Waits for the task that mends the same failure, if there is one; says whether there was.
+    /// Waits for the task that is fixing the same failure. Returns whether there is one.
     fn give_way(&mut self, entry: &Entry, outcome: &Outcome, failures: &[Failure]) -> bool {
         let budget = Name::literal(kind::BLOCKED);
         let fingerprint = Fingerprint::of_all(failures);
@@ -317,7 +317,7 @@ impl Next<'_> {
             return false;
         }
         let resume = match &entry.purpose {
-            // What was done may pass as it is, once the other task is over.
+            // The work may pass unchanged once the other task ends.
             Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge => {
                 Entry { stage: entry.stage.clone(), purpose: Purpose::Recheck { outcome: outcome.clone() } }
             }
@@ -328,7 +328,7 @@ impl Next<'_> {
     }
 
     fn passed(&mut self, entry: &Entry, outcome: &Outcome) {
-        // A recheck that passed has done its part: whoever goes on from here goes on with the stage's own work.
+        // A recheck that passed is finished; what follows continues with the stage's own work.
         let worked = Entry { stage: entry.stage.clone(), purpose: Purpose::Work };
         let entry = if matches!(entry.purpose, Purpose::Recheck { .. }) { &worked } else { entry };
         if let Some(transition) = self.transition(entry, &outcome.name) {
@@ -345,16 +345,16 @@ impl Next<'_> {
         }
     }
 
-    /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
+    /// Handles a leg without a result: retry while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
         if kind::ASKED.contains(&kind.as_str()) {
-            // No other way of the workflow gets on without it either, so nothing is tried and nothing is spent.
+            // Every other transition would hit the same problem, so retry nothing and spend nothing.
             return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
         }
         let (spent, limit) = self.used(kind);
         if spent < limit {
             self.push(Change::BudgetSpent { budget: kind.clone(), spent: spent + 1, limit });
-            // A lost harness says nothing about the work, so there is nothing to wait for.
+            // A lost harness says nothing about the work, so there is no reason to wait.
             let patience = if *kind == *kind::LOST { 0 } else { u64::from(RETRY_DELAY) << spent.min(8) };
             return self.ready(entry.clone(), Span::from(patience));
         }
@@ -362,7 +362,7 @@ impl Next<'_> {
         self.give_up(entry, kind, reason, question, entry.clone());
     }
 
-    /// The provider accepts no work: later again, spending none of the budgets for failures.
+    /// Retries later because the provider accepts no work. Spends none of the failure budgets.
     fn held(&mut self, entry: &Entry, kind: &Name, wait: Span, reason: &str) {
         match self.spend(std::slice::from_ref(kind)) {
             Ok(()) => self.ready(entry.clone(), wait),
@@ -370,7 +370,7 @@ impl Next<'_> {
         }
     }
 
-    /// A budget is spent: the `failed` transition, if the stage has one, else a person.
+    /// Handles an exhausted budget: the `failed` transition if the stage has one, else a person.
     fn give_up(&mut self, entry: &Entry, kind: &Name, reason: &str, question: String, resume: Entry) {
         if let Some(transition) = self.transition(entry, &Name::literal(outcome::FAILED)) {
             let outcome = Outcome {
@@ -389,7 +389,7 @@ impl Next<'_> {
         self.push(Change::LegReadied { leg, entry: Box::new(entry), delay });
     }
 
-    /// Spends one of each budget; or nothing, if one of them is empty.
+    /// Spends one of each budget, or nothing if any of them is exhausted.
     fn spend(&mut self, budgets: &[Name]) -> Result<(), Empty> {
         if let Some(empty) = budgets.iter().find(|budget| self.used(budget).0 >= self.used(budget).1) {
             let last = self.task.past.last();
@@ -410,7 +410,7 @@ impl Next<'_> {
         Ok(())
     }
 
-    /// How much of a budget is spent, and how much there is.
+    /// Returns how much of a budget is spent, and its limit.
     fn used(&self, budget: &Name) -> (u32, u32) {
         let spent = self.task.spent.get(budget).copied().unwrap_or(0);
         (spent, self.workflow.budgets.get(budget).copied().unwrap_or(0))

@@ -1,4 +1,5 @@
-//! Events: the append-only history. A change of a task is an event, and so is everything that a leg lets see of itself.
+//! Events: the append-only history. Every change of a task is an event, and so is everything a leg reports about
+//! itself.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +14,34 @@ use crate::time::{Span, Timestamp};
 
 pub use crate::level::Level;
 
-/// The ten steps of a leg, in their order.
+/// The ten steps of a leg, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// Take the leg from the queue.
     Claim,
-    /// Make or reset the private clone.
+    /// Create or reset the private clone.
     Workspace,
     /// Build the prompt.
     Context,
-    /// Find the agent and how it is started.
+    /// Find the agent and the command that starts it.
     Agent,
-    /// Let it work, and watch.
+    /// Run the agent and watch it.
     Run,
-    /// Read what it reported.
+    /// Read the reported outcome.
     Outcome,
-    /// Check what it left.
+    /// Run the gates on the work.
     Gates,
-    /// Collect what it left.
+    /// Collect the artifacts.
     Artifacts,
-    /// End the leg, move the task, ready the next: one transaction.
+    /// End the leg, move the task and ready the next leg, in one transaction.
     Handoff,
     /// Become the harness of the next leg, or stop.
     PassOn,
 }
 
 impl Step {
-    /// All of them, in order, with their names.
+    /// All steps in order, with their names.
     pub const ALL: [(&str, Self); 10] = [
         ("claim", Self::Claim),
         ("workspace", Self::Workspace),
@@ -54,31 +55,31 @@ impl Step {
         ("pass_on", Self::PassOn),
     ];
 
-    /// The step after this one; the last has none.
+    /// Returns the step after this one; `None` after the last.
     pub fn next(self) -> Option<Self> {
         Self::ALL.iter().map(|(_, step)| *step).find(|step| *step > self)
     }
 
-    /// The step's name.
+    /// Returns the name of the step.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, step)| *step == self).map_or("", |(name, _)| name)
     }
 }
 
-/// How a program ended. It is stored, and shown, in words: `exit 0`.
+/// How a program ended. Stored and displayed as text: `exit 0`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// In another way, in words.
+    /// It ended in another way; a description.
     Other(String),
 }
 
 impl From<String> for Exit {
     fn from(words: String) -> Self {
         let code = words.strip_prefix("exit ").and_then(|code| code.parse().ok());
-        // Only what is written back as it was.
+        // Accept a code only if it is written back the same way.
         code.map(Self::Code).filter(|exit| exit.to_string() == words).unwrap_or(Self::Other(words))
     }
 }
@@ -98,114 +99,114 @@ impl std::fmt::Display for Exit {
     }
 }
 
-/// What an event tells.
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Body {
     /// The task changed.
     Change {
-        /// How.
+        /// The change.
         change: Change,
     },
-    /// A step of a leg is over.
+    /// A step of a leg completed.
     Step {
-        /// Which.
+        /// The step.
         step: Step,
-        /// How long it took.
+        /// Duration.
         took: Span,
     },
-    /// An attempt's work was put aside before the workspace was reset.
+    /// The work of an attempt was saved before the workspace was reset.
     WorkSaved {
-        /// The private ref that keeps it.
+        /// Private ref that keeps it.
         reference: String,
-        /// The commit.
+        /// Commit id.
         commit: String,
     },
-    /// The agent was started.
+    /// The agent started.
     AgentStarted {
-        /// The agent's name in the configuration.
+        /// Agent name in the configuration.
         agent: String,
-        /// Its adapter.
+        /// Adapter name.
         adapter: String,
-        /// How surely it can be ended, in words.
+        /// How reliably its processes can be ended; a description.
         containment: String,
     },
-    /// The agent is gone.
+    /// The agent ended.
     AgentEnded {
-        /// How.
+        /// How it ended.
         exit: Exit,
-        /// How long it ran.
+        /// Run time.
         took: Span,
-        /// How much it printed.
+        /// Bytes of output.
         output: u64,
-        /// How many processes it left running, which were ended with it.
+        /// Number of processes it left running. They were ended with it.
         #[serde(default)]
         left: u32,
-        /// How many records it printed of kinds that its adapter does not know.
+        /// Number of output records per kind that its adapter does not know.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         unknown: BTreeMap<String, u64>,
     },
-    /// A gate was run.
+    /// A gate ran.
     Gate {
-        /// What it found.
+        /// Its verdict.
         verdict: Box<Verdict>,
     },
     /// Setup ran for work that changed its lock files, so it ran code that the agent chose.
     SetupAgain(SetupAgain),
-    /// The agent says how far it is. Its own words, which prove nothing.
+    /// The agent reports progress. Its own words, which prove nothing.
     Progress {
-        /// What it says.
+        /// The report.
         text: String,
-        /// How much of its work is done by its own reckoning, of a hundred.
+        /// The agent's estimate of completed work, in percent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         percent: Option<u8>,
     },
-    /// A stage has something to tell people. The daemon sends it.
+    /// A stage sends a notification. The daemon delivers it.
     Notify {
-        /// What.
+        /// The message.
         text: String,
-        /// The channels, by name; all of the project's if there are none.
+        /// Channel names; empty means all channels of the project.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         channels: Vec<Name>,
     },
     /// Anything else worth knowing.
     Notice {
-        /// How much it matters.
+        /// Severity.
         level: Level,
-        /// What.
+        /// The message.
         text: String,
     },
 }
 
-/// A setup that ran for changed lock files, and where it connected to.
+/// A setup that ran for changed lock files, and the hosts it connected to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupAgain {
-    /// The lock files that differ from the base.
+    /// Lock files that differ from the base.
     pub changed: Vec<String>,
-    /// Its network, in words.
+    /// Description of its network access.
     pub network: String,
-    /// The hosts that it reached.
+    /// Hosts it reached.
     pub reached: Vec<String>,
-    /// The hosts that it asked for and was refused.
+    /// Hosts it was denied.
     pub refused: Vec<String>,
-    /// Whether it ran earlier, for the same files in another task, and its result is used again.
+    /// Whether it ran earlier, for the same files in another task, and its result is reused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub earlier: bool,
 }
 
 impl SetupAgain {
-    /// When it ran, what for, and where it connected to, as the rest of a sentence about setup.
+    /// Returns when and why it ran and where it connected to, as the rest of a sentence about setup.
     pub fn summary(&self) -> String {
         let when = if self.earlier { "ran earlier" } else { "ran" };
         format!("{when} for changed {}: {}", self.changed.join(", "), self.use_of_network())
     }
 
-    /// Whether both tell of the same setup, whenever it ran.
+    /// Returns whether both describe the same setup, regardless of when it ran.
     pub fn is_same(&self, other: &Self) -> bool {
         Self { earlier: false, ..self.clone() } == Self { earlier: false, ..other.clone() }
     }
 
-    /// The network and its use, for people.
+    /// Describes the network access and its use.
     fn use_of_network(&self) -> String {
         let hosts = |word: &str, hosts: &[String]| match hosts {
             [] => String::new(),
@@ -222,23 +223,23 @@ impl SetupAgain {
 /// An entry of the history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Increases with every event of the store.
+    /// Sequence number, increasing over the whole store.
     pub seq: i64,
-    /// The task.
+    /// Task of the event.
     pub task: TaskId,
-    /// The leg, if it belongs to one.
+    /// Leg of the event, if any.
     pub leg: Option<u32>,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// Who.
+    /// Who caused it.
     pub actor: Actor,
-    /// What. `data` in JSON, beside `category`, `kind`, `level` and `summary`.
+    /// Content. In JSON it is `data`, beside `category`, `kind`, `level` and `summary`.
     #[serde(rename = "data", alias = "body")]
     pub body: Body,
 }
 
 impl Body {
-    /// Which part of the program it comes from: `task`, `leg`, `agent`, `gate`.
+    /// Returns the part of the program it comes from: `task`, `leg`, `agent` or `gate`.
     pub fn category(&self) -> &'static str {
         match self {
             Self::Change { change } if change.leg().is_none() => "task",
@@ -253,7 +254,7 @@ impl Body {
         }
     }
 
-    /// What happened, as one word.
+    /// Returns the kind of event as one word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Change { change } => change.kind(),
@@ -269,7 +270,7 @@ impl Body {
         }
     }
 
-    /// How much it matters.
+    /// Returns the severity.
     pub fn level(&self) -> Level {
         match self {
             Self::Step { .. } => Level::Debug,
@@ -286,7 +287,8 @@ impl Body {
         }
     }
 
-    /// What happened, as a sentence for people. Texts of agents in it are bounded, not escaped: whoever shows it does that.
+    /// Describes the event in one sentence. Texts of agents in it are bounded but not escaped; the caller must escape
+    /// them.
     pub fn summary(&self) -> String {
         match self {
             Self::Change { change } => change_summary(change),

@@ -1,51 +1,53 @@
-//! Why a leg did not pass: the kind, which has a budget, and the distilled words for the next attempt.
+//! Why a leg did not pass: the kind of failure, which has a budget, and a short message for the next attempt.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Name;
 
-/// Kinds of failure that acquit itself finds; a gate names its own. A kind is also the name of the budget it spends.
-/// Each comes with how often it is tried again by default, and why that often.
+/// Kinds of failure that acquit itself detects; gates define their own. A kind is also the name of the budget it
+/// spends. [`DEFAULTS`](kind::DEFAULTS) has the number of retries for each.
 pub mod kind {
     /// The agent crashed or gave up.
     pub const AGENT: &str = "agent";
-    /// What the agent reported is not an outcome of its stage.
+    /// The agent's report is not an outcome of its stage.
     pub const OUTCOME: &str = "outcome";
-    /// A time, idle or output limit was reached.
+    /// The leg hit a time, idle or output limit.
     pub const LIMIT: &str = "limit";
-    /// The agent ended without having done anything.
+    /// The agent ended without doing anything.
     pub const NOTHING: &str = "nothing";
-    /// The agent tried what it must not.
+    /// The agent tried something it must not do.
     pub const GUARDRAIL: &str = "guardrail";
-    /// The harness could not do its part: disk, git, setup.
+    /// The harness failed: disk, git or setup.
     pub const HARNESS: &str = "harness";
-    /// Another task mends the same failure. Bounded, so that tasks which give way to each other come to an end.
+    /// Another task is fixing the same failure. Bounded, so that tasks which wait for each other end eventually.
     pub const BLOCKED: &str = "blocked";
-    /// The base branch has moved, and the work does not fit onto it. Each time somebody else was faster, so there are more tries
-    /// than for a mistake; bounded, because a branch that never rests would be followed for ever.
+    /// The base branch has moved and the work conflicts with it. Each time another change was merged first, so there
+    /// are more retries than for a mistake. Bounded, because a branch that never rests would be followed forever.
     pub const CONFLICT: &str = "conflict";
-    /// Others are to be merged first. No failure, and no process waits meanwhile; bounded, because a queue that never moves is a
-    /// person's business. With the delays in between this lasts for a working day.
+    /// Other tasks must be merged first. This is not a failure, and no process waits meanwhile. Bounded, because a
+    /// queue that never moves needs a person. With the delays in between, it lasts for a working day.
     pub const QUEUE: &str = "queue";
-    /// The harness died. Nobody's fault, so it spends no retry of the others; bounded all the same, because a leg that kills
-    /// its harness every time would go on all night.
+    /// The harness died. It is nobody's fault, so it spends no other retries. Bounded all the same, because a leg that
+    /// kills its harness every time would otherwise repeat all night.
     pub const LOST: &str = "lost";
 
-    /// The model's provider says that what the login may use is used up, until it says again. No failure, so it spends no
-    /// retry; bounded, because a provider whose clock is wrong would be asked all night.
+    /// The login's usage limit at the model's provider is reached until it resets. This is not a failure, so it spends
+    /// no retries. Bounded, because a provider with a wrong clock would otherwise be asked all night.
     pub const USAGE: &str = "usage";
-    /// The model's provider is overloaded, or failed. It passes; with the delays in between this lasts for a night.
+    /// The model's provider is overloaded or failed; temporary. With the delays in between, it lasts for a night.
     pub const OVERLOAD: &str = "overload";
-    /// The agent is not logged in, has nothing to pay with, or would pay with another account than was named. A person is
-    /// asked at once: trying again would only annoy the provider.
+    /// The agent is not logged in, is out of credit, or would charge another account than configured. Asks a person at
+    /// once: retries would only annoy the provider.
     pub const LOGIN: &str = "login";
-    /// The forge is away, or has no more calls for us. It passes; with the delays in between this lasts for a day.
+    /// The forge is unreachable or its rate limit is reached; temporary. With the delays in between, it lasts for a
+    /// day.
     pub const FORGE: &str = "forge";
-    /// Something stands against the delivery that only a person can put right: a missing right, a branch that somebody else
-    /// moved. A person is asked at once.
+    /// Delivery is blocked by something only a person can fix: a missing permission, or a branch that someone else
+    /// moved. Asks a person at once.
     pub const DELIVERY: &str = "delivery";
 
-    /// Whether a failure of this kind says nothing about the work: the agent, its model or acquit itself broke down.
+    /// Returns whether a failure of this kind says nothing about the work, because the agent, its model or acquit
+    /// itself broke.
     pub fn is_breakdown(kind: &str) -> bool {
         [
             AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE, CONFIG,
@@ -54,22 +56,22 @@ pub mod kind {
         .contains(&kind)
     }
 
-    /// The configuration or the machine lacks something that the leg needs: a host that is not listed, a secret, a program, part
-    /// of the sandbox, a working setup. Trying again finds the same, so a person is asked at once.
+    /// The configuration or the machine lacks something the leg needs: an allowed host, a secret, a program, part of
+    /// the sandbox, a working setup. A retry would find the same, so a person is asked at once.
     pub const CONFIG: &str = "config";
-    /// The agent repeated the same steps. It has one more try, and is told what it repeated.
+    /// The agent repeated the same steps. It gets one retry and is told what it repeated.
     pub const LOOP: &str = "loop";
-    /// A limit on money or time that a person has set is used up. A person is asked at once.
+    /// A money or time limit set by a person is used up. Asks a person at once.
     pub const SPENT: &str = "spent";
 
-    /// A gate could not judge the work, or found something that no agent can mend, such as a secret. A person is asked at once.
+    /// A gate could not judge the work, or found something no agent can fix, such as a secret. Asks a person at once.
     pub const UNJUDGED: &str = "unjudged";
 
-    /// Kinds about which a person is asked at once, whatever the workflow does with failures: every other way of it would meet
-    /// the same.
+    /// Kinds for which a person is asked at once, whatever the workflow does with failures: every other transition
+    /// would hit the same problem.
     pub const ASKED: [&str; 5] = [LOGIN, DELIVERY, CONFIG, SPENT, UNJUDGED];
 
-    /// Every kind that has a budget without being written in a workflow, with its default.
+    /// Default budgets of kinds that a workflow need not list.
     pub const DEFAULTS: [(&str, u32); 27] = [
         ("build", 2),
         ("lint", 3),
@@ -101,31 +103,31 @@ pub mod kind {
     ];
 }
 
-/// A place in the repository.
+/// A location in the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// The file, relative to the repository's root.
+    /// Path relative to the repository root.
     pub path: String,
-    /// The line, from 1.
+    /// Line number, starting at 1.
     pub line: u32,
 }
 
-/// A failed check, distilled: what the next agent needs, and no more.
+/// A failed check, reduced to what the next agent needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The gate that found it.
+    /// Gate that found it.
     pub gate: Name,
-    /// Which budget it spends.
+    /// Budget it spends.
     pub kind: Name,
-    /// The essential lines of what the gate printed, bounded.
+    /// Essential lines of the gate's output, bounded.
     pub message: String,
-    /// Where it is, as far as the output tells.
+    /// Location, if the output has one.
     pub location: Option<Location>,
-    /// About twenty lines around the location, numbered.
+    /// About twenty numbered lines around the location.
     pub excerpt: Option<String>,
 }
 
-/// An error with its sources, in one line.
+/// Formats an error with its sources in one line.
 pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

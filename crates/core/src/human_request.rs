@@ -1,4 +1,5 @@
-//! Requests: what only a person can answer. A task with an open one waits, for as long as it takes.
+//! Human requests: questions and approvals that only a person can answer. A task with an open one waits as long as it
+//! takes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,23 +9,23 @@ use crate::ids::Name;
 use crate::leg::Entry;
 use crate::workflow::Target;
 
-/// A question to a person.
+/// A question or approval for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HumanRequest {
-    /// Counts from 1 within the task.
+    /// Number within the task, starting at 1.
     pub number: u32,
-    /// The stage at which the task stands.
+    /// Current stage of the task.
     pub stage: Name,
-    /// What is asked.
+    /// Kind of answer wanted.
     pub ask: Ask,
-    /// The question in words.
+    /// Text of the question.
     pub question: String,
-    /// The leg that a plain "go on" would make ready.
+    /// Leg to ready on a plain "continue".
     pub resume: Entry,
 }
 
 impl HumanRequest {
-    /// Whether the task stands before a stage that cannot be undone.
+    /// Returns whether the task is about to enter a stage that cannot be undone.
     pub fn is_irreversible(&self) -> bool {
         matches!(&self.ask, Ask::Approval { to: Target::Stage(stage) } if *stage == self.stage)
     }
@@ -34,99 +35,99 @@ impl HumanRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Ask {
-    /// Words: the agent needs to know something.
+    /// Information that the agent needs.
     Question {
-        /// What it asked, one by one, where it said more than a sentence.
+        /// Individual questions, if the agent asked more than one sentence.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         questions: Vec<Question>,
     },
-    /// One of several ways to go on.
+    /// A choice between transitions.
     Choice {
-        /// The ways.
+        /// The targets.
         options: Vec<Target>,
     },
-    /// Consent to go on to `to`.
+    /// Approval to go to `to`.
     Approval {
-        /// Where approval leads.
+        /// Target after approval.
         to: Target,
     },
     /// An answer to a human stage: one of its outcomes.
     Stage {
-        /// The outcomes that the stage knows.
+        /// Outcomes of the stage.
         outcomes: Vec<Name>,
     },
-    /// A budget is spent: more of it, another way, or the end.
+    /// A budget is exhausted: extend it, go elsewhere, or end the task.
     Budget {
-        /// Which.
+        /// Budget name.
         budget: Name,
     },
     /// Anything else that stopped the task.
     Stuck,
 }
 
-/// One question of an agent, with what a person needs to answer it. Texts of an untrusted process, bounded.
+/// A question of an agent, with what a person needs to answer it. The texts are untrusted and bounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The question itself.
+    /// The question.
     pub question: String,
-    /// What kind of answer it wants.
+    /// Kind of answer.
     #[serde(default)]
     pub kind: Kind,
-    /// What can be chosen.
+    /// Options to choose from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Choice>,
-    /// The option that the agent would take.
+    /// Option that the agent recommends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended: Option<String>,
-    /// What one must know to answer.
+    /// Background needed to answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
 }
 
-/// What kind of answer a question wants.
+/// The kind of answer to a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Words.
+    /// Free text.
     #[default]
     Text,
-    /// One of the options. Words are taken too: a person may know better.
+    /// One of the options. Free text is accepted too: a person may know better.
     Choice,
     /// Yes or no.
     YesNo,
 }
 
 impl Kind {
-    /// All of them with their names.
+    /// All kinds with their names.
     pub const ALL: [(&str, Self); 3] =
         [("text", Self::Text), ("choice", Self::Choice), ("yes_no", Self::YesNo)];
 }
 
-/// One of several ways, with what speaks for and against it.
+/// An option with its trade-offs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// What it is called.
+    /// Option name.
     pub name: String,
-    /// What it means and what it costs.
+    /// Meaning and cost of the option.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trade_offs: String,
 }
 
-/// So many questions at once: who has more should ask for a talk.
+/// Maximum number of questions at once. An agent with more should ask for a conversation.
 pub const QUESTIONS: usize = 10;
-/// So many options of a question: more cannot be compared.
+/// Maximum number of options of a question. More cannot be compared.
 pub const OPTIONS: usize = 10;
-/// The longest question: a page.
+/// Maximum size of a question: a page.
 pub const QUESTION_LIMIT: usize = 4 * 1024;
-/// The longest context: a few pages.
+/// Maximum size of the context: a few pages.
 pub const CONTEXT_LIMIT: usize = 8 * 1024;
-/// The longest name of an option: a line.
+/// Maximum size of an option's name: a line.
 pub const NAME_LIMIT: usize = 200;
-/// The longest description of an option: a few paragraphs.
+/// Maximum size of an option's description: a few paragraphs.
 pub const TRADE_OFFS_LIMIT: usize = 2 * 1024;
 
-/// The questions in the payload of an outcome that asks: a list `questions`, or one beside its `question`. Nobody has
-/// checked them, so what does not fit is left out or cut.
+/// Extracts the questions from the payload of an outcome: the list `questions`, or a single `question`. The payload is
+/// unchecked, so anything that does not fit is dropped or truncated.
 pub fn questions(payload: &Value) -> Vec<Question> {
     match payload.get("questions").and_then(Value::as_array) {
         Some(list) => list.iter().filter_map(question).take(QUESTIONS).collect(),
@@ -134,7 +135,7 @@ pub fn questions(payload: &Value) -> Vec<Question> {
     }
 }
 
-/// All of them as one text: the question of a request.
+/// Joins the questions into one text, the question of a human request.
 pub fn in_words(questions: &[Question]) -> Option<String> {
     match questions {
         [] => None,
@@ -149,7 +150,7 @@ pub fn in_words(questions: &[Question]) -> Option<String> {
 }
 
 impl Question {
-    /// The question with its options: what a later reader needs to understand the answer.
+    /// Returns the question with its options, which a later reader needs to understand the answer.
     pub fn in_full(&self) -> String {
         let mut text = self.question.clone();
         if !self.options.is_empty() {
@@ -169,7 +170,7 @@ impl Question {
 }
 
 impl HumanRequest {
-    /// What was asked, with the options that could be chosen.
+    /// Returns the question with the available options.
     pub fn in_full(&self) -> String {
         match &self.ask {
             Ask::Question { questions } => match questions.as_slice() {
@@ -228,26 +229,26 @@ fn choice(value: &Value) -> Option<Choice> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Answer {
-    /// Go on.
+    /// Approve.
     Approve,
-    /// Do not.
+    /// Reject.
     Reject {
-        /// Why.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// This way.
+    /// Choose an option.
     Choose {
-        /// One of the options, or of the stage's outcomes.
+        /// One of the options, or one of the stage's outcomes.
         option: String,
     },
-    /// Words for the agent, upon which it goes on.
+    /// Free text for the agent, which then continues.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// One answer for each question, in the order of the questions.
+    /// One answer per question, in order.
     Each {
-        /// The answers: words, or the name of an option.
+        /// Answers: free text or option names.
         answers: Vec<String>,
     },
 }

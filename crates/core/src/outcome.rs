@@ -1,5 +1,5 @@
-//! Outcomes: how a stage ends, as far as the agent says. Data from an untrusted process, so every way in is bounded and
-//! checked, and every way to be wrong has its own words.
+//! Outcomes: how a stage ended, as reported by the agent. The data is untrusted, so every input is bounded and checked,
+//! and every error has its own message.
 
 use std::collections::BTreeMap;
 
@@ -12,102 +12,102 @@ use crate::mode::Mode;
 use crate::workflow::Transition;
 pub use crate::workflow::outcomes::{CHANGES_REQUESTED, DONE, FAILED, NEEDS_INPUT, PASSED, REJECTED};
 
-/// The largest payload: findings of a long review fit, a pasted log does not.
+/// Maximum size of a payload. The findings of a long review fit; a pasted log does not.
 pub const PAYLOAD_LIMIT: usize = 256 * 1024;
 
 const MARKER_BEGIN: &str = "<<<OUTCOME:";
 const MARKER_NAME_END: &str = ">>>";
 const MARKER_END: &str = "<<<END_PAYLOAD>>>";
 
-/// What a stage ended with.
+/// The outcome of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which of the stage's outcomes.
+    /// Name of the outcome.
     pub name: Name,
-    /// What goes with it. Always a JSON object.
+    /// Data of the outcome; always a JSON object.
     pub payload: Value,
     /// How it was reported.
     pub source: Source,
 }
 
 impl Outcome {
-    /// The payload's `summary`, which every shipped schema has, shortened for one line.
+    /// Returns the first line of the payload's `summary`, shortened. Every built-in schema has this field.
     pub fn summary(&self) -> Option<String> {
         let text = self.payload.get("summary")?.as_str()?;
         Some(crate::agent::shorten(text.lines().next().unwrap_or(""), 200))
     }
 }
 
-/// The ways an outcome reaches us, best first.
+/// How an outcome was reported, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Through the tool `report_outcome` of acquit's own server, which checked it while the agent still worked.
+    /// Through the tool `report_outcome` of acquit's server, which checked it while the agent was still working.
     Tool,
-    /// As the agent's structured output.
+    /// As structured output.
     Structured,
-    /// Written to the handoff file.
+    /// In the handoff file.
     HandoffFile,
     /// Between markers in the last message.
     Marker,
-    /// Nobody said it: it follows from the mode and what is there.
+    /// Not reported; inferred from the mode and the agent's work.
     Inferred,
-    /// The harness's own, for stages without an agent.
+    /// By the harness, for stages without an agent.
     Harness,
 }
 
-/// Why a report cannot be taken as an outcome. The texts go to the next agent, so they say how to do it right.
+/// Why a report is not a valid outcome. The messages go to the next agent, so they say how to do it right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// Not JSON, or cut off.
+    /// Invalid or truncated JSON.
     #[error("the {place} is not valid JSON: {reason}")]
     Json {
-        /// Where it was.
+        /// Where it was found.
         place: &'static str,
-        /// The parser's words.
+        /// The parser's error.
         reason: String,
     },
     /// JSON, but not `{"outcome": …, "payload": {…}}`.
     #[error("the {place} must be a JSON object with `outcome` (a name) and `payload` (an object): {reason}")]
     Shape {
-        /// Where it was.
+        /// Where it was found.
         place: &'static str,
-        /// What is off.
+        /// The problem.
         reason: String,
     },
-    /// A name that the stage does not have.
+    /// The stage has no such outcome.
     #[error("`{name}` is not an outcome of this stage; it can be: {allowed}")]
     Unknown {
-        /// What was said, bounded.
+        /// The reported name, bounded.
         name: String,
-        /// What may be said.
+        /// The allowed names.
         allowed: String,
     },
-    /// A payload that does not fit its schema.
+    /// The payload does not match its schema.
     #[error("the payload of `{name}` does not fit its schema: {reasons}")]
     Schema {
-        /// The outcome.
+        /// Name of the outcome.
         name: Name,
-        /// Each mistake with its place.
+        /// Each mismatch with its location.
         reasons: String,
     },
-    /// Too large to be a report.
+    /// Too large for a report.
     #[error("the {place} has {size} bytes; {PAYLOAD_LIMIT} are allowed")]
     TooLarge {
-        /// Where it was.
+        /// Where it was found.
         place: &'static str,
-        /// How large it is.
+        /// Size in bytes.
         size: u64,
     },
-    /// A marker that never ends.
+    /// A marker without an end.
     #[error("the last message has {MARKER_BEGIN}…{MARKER_NAME_END} without {MARKER_END}")]
     Unclosed,
-    /// A review, a plan, an investigation that ended without saying how.
+    /// A review, plan or investigation ended without an outcome.
     #[error("the agent ended without an outcome; silence is not an answer here")]
     Silence,
 }
 
-/// The form of the handoff file.
+/// The format of the handoff file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Handoff {
@@ -116,15 +116,15 @@ struct Handoff {
     payload: Option<Value>,
 }
 
-/// The handoff file as it is before the agent starts: a stub that says how to fill it in.
+/// Returns the initial handoff file: a stub that tells the agent how to fill it in.
 pub fn stub(outcomes: &BTreeMap<Name, Transition>) -> String {
     let names: Vec<&str> = outcomes.keys().map(Name::as_str).collect();
     let hint = format!("set outcome to one of: {}", names.join(", "));
     format!("{:#}\n", serde_json::json!({ "outcome": null, "payload": { "summary": hint } }))
 }
 
-/// The form of a report as a JSON Schema, for agents that can be held to one. Strict, as providers want it: every object is
-/// closed, so an outcome without a schema of its own has a payload of nothing but its summary.
+/// Returns the JSON Schema of a report, for agents that support structured output. It is strict, as providers require:
+/// every object is closed, so that an outcome without its own schema has a payload with only a summary.
 pub fn form(outcomes: &BTreeMap<Name, Transition>) -> Value {
     let everywhere = [NEEDS_INPUT, FAILED].into_iter().filter(|name| !outcomes.contains_key(*name));
     let names: Vec<&str> = outcomes.keys().map(Name::as_str).chain(everywhere).collect();
@@ -151,17 +151,17 @@ pub fn form(outcomes: &BTreeMap<Name, Transition>) -> Value {
     })
 }
 
-/// Reads a handoff file. `None` if the agent left the stub alone or emptied it.
+/// Parses a handoff file. Returns `None` if the agent left the stub unchanged or emptied it.
 pub fn from_handoff(text: &str) -> Result<Option<Outcome>, Wrong> {
     from_text("handoff file", text, Source::HandoffFile)
 }
 
-/// Reads what the tool server wrote down. It was checked then, but the file lies where the agent can write.
+/// Parses the file that the tool server wrote. The server checked it, but the agent can write to the file.
 pub fn from_tool(text: &str) -> Result<Option<Outcome>, Wrong> {
     from_text("report file", text, Source::Tool)
 }
 
-/// Reads an agent's structured output. `None` if it names no outcome.
+/// Parses an agent's structured output. Returns `None` if it names no outcome.
 pub fn from_structured(value: &Value) -> Result<Option<Outcome>, Wrong> {
     const PLACE: &str = "structured output";
     check_size(PLACE, &value.to_string())?;
@@ -180,7 +180,7 @@ fn from_text(place: &'static str, text: &str, source: Source) -> Result<Option<O
 
 fn from_value(place: &'static str, value: Value, source: Source) -> Result<Option<Outcome>, Wrong> {
     if !value.is_object() {
-        // AgentEvent here because serde would take an array for a struct.
+        // Check here, because serde would accept an array for a struct.
         return Err(Wrong::Shape { place, reason: "it is not an object".to_owned() });
     }
     let handoff: Handoff =
@@ -189,10 +189,10 @@ fn from_value(place: &'static str, value: Value, source: Source) -> Result<Optio
     build(place, &name, handoff.payload, source).map(Some)
 }
 
-/// Reads `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message; the last one counts, even if it is broken. `None`
-/// if there is none.
+/// Parses `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message. The last marker counts, even if it is broken.
+/// Returns `None` without one.
 ///
-/// Markers inside a payload are part of that payload: a review that quotes a hostile file must not report what the file
+/// Markers inside a payload belong to that payload: a review that quotes a hostile file must not report what the file
 /// says.
 pub fn from_markers(message: &str) -> Result<Option<Outcome>, Wrong> {
     let mut last = Ok(None);
@@ -205,7 +205,7 @@ pub fn from_markers(message: &str) -> Result<Option<Outcome>, Wrong> {
     last
 }
 
-/// Reads what follows the beginning of a marker, and says where to look for the next one.
+/// Parses the text after the start of a marker. Returns the result and the text in which to look for the next marker.
 fn marked(text: &str) -> (Result<Outcome, Wrong>, &str) {
     const PLACE: &str = "payload between the outcome markers";
     let Some((name, body)) = text.split_once(MARKER_NAME_END) else { return (Err(Wrong::Unclosed), "") };
@@ -229,7 +229,7 @@ fn marked(text: &str) -> (Result<Outcome, Wrong>, &str) {
         Some(Err(error)) => error.to_string(),
         None => "it is empty".to_owned(),
     };
-    // What was meant as a payload is skipped as a whole; a marker that is only mentioned in a sentence is not.
+    // Skip a broken payload as a whole, but not a marker that a sentence merely mentions.
     let meant = body.starts_with(['{', '[']);
     let reach = if meant { body } else { body.split(MARKER_BEGIN).next().unwrap_or(body) };
     match reach.split_once(MARKER_END) {
@@ -238,7 +238,7 @@ fn marked(text: &str) -> (Result<Outcome, Wrong>, &str) {
     }
 }
 
-/// What can be told from the mode and from what is there. A review is never inferred: silence is not an approval.
+/// Infers the outcome from the mode and the agent's work. A review is never inferred: silence is not approval.
 pub fn infer(mode: Mode, left: &Left, outcomes: &BTreeMap<Name, Transition>) -> Option<Outcome> {
     let there = if mode.writes() { left.commits } else { left.plan };
     let name = mode.success().filter(|_| there)?;
@@ -250,16 +250,16 @@ pub fn infer(mode: Mode, left: &Left, outcomes: &BTreeMap<Name, Transition>) -> 
     })
 }
 
-/// What an agent left behind, as far as inference cares.
+/// What inference needs to know about an agent's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// There is a plan in its output folder.
+    /// Its output folder contains a plan.
     pub plan: bool,
     /// It changed the repository.
     pub commits: bool,
 }
 
-/// Checks an outcome against what its stage allows. [`NEEDS_INPUT`] and [`FAILED`] are allowed everywhere.
+/// Checks an outcome against those the stage allows. [`NEEDS_INPUT`] and [`FAILED`] are allowed everywhere.
 pub fn check(outcome: &Outcome, allowed: &BTreeMap<Name, Transition>) -> Result<(), Wrong> {
     let everywhere = [NEEDS_INPUT, FAILED].contains(&outcome.name.as_str());
     match allowed.get(&outcome.name) {

@@ -1,5 +1,4 @@
-//! What follows on the way from green work to the base branch: whom merging asks, who mends what stands against it, and who gets
-//! conflicts.
+//! Decisions between accepted work and the base branch: approval of merges, fixes, and conflicts.
 
 use super::{Empty, Illegal, Next};
 use crate::change::Change;
@@ -12,7 +11,8 @@ use crate::time::Span;
 use crate::workflow::{Action, Consent, Stage, Work};
 
 impl Next<'_> {
-    /// Merging cannot be undone where others build on it, so a task that is bound asks before it whatever its stage says.
+    /// Returns the approval that a stage needs. A merge cannot be undone once others build on it, so a task that
+    /// requires approval asks before merging, whatever the stage says.
     pub(super) fn consent(&self, entry: &Entry) -> Consent {
         let stage = self.workflow.stage(entry.stage.as_str());
         match stage {
@@ -24,7 +24,8 @@ impl Next<'_> {
         }
     }
 
-    /// Who mends what a stage's gates rejected. An action without a fix of its own ran the gates of an earlier stage.
+    /// Returns the stage that fixes what a stage's gates rejected. An action without its own fix stage ran the gates of
+    /// an earlier stage and uses that stage's fix.
     pub(super) fn fix_stage(&self, entry: &Entry) -> Option<Name> {
         let stage: &Stage = self.workflow.stage(entry.stage.as_str())?;
         let earlier = || match &stage.work {
@@ -34,7 +35,7 @@ impl Next<'_> {
         stage.fix.clone().or_else(earlier)
     }
 
-    /// The work does not fit onto the base branch: the stage that resolves conflicts, if there is one, else a person.
+    /// Handles work that conflicts with the base branch: goes to the conflict stage if there is one, else to a person.
     pub(super) fn conflict(&mut self, entry: &Entry, onto: String, hunks: Vec<Hunk>, reason: String) {
         let Some(stage) = self.workflow.conflict.clone() else {
             return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
@@ -45,7 +46,7 @@ impl Next<'_> {
         let side = Some(Side { base: self.task.base().to_owned(), tip: self.task.tip.clone() });
         let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks, side } };
         if entry.purpose == Purpose::Merge {
-            // A person sits there, and an agent costs money.
+            // A person is waiting for the merge, and an agent costs money.
             let question = format!(
                 "the work conflicts with the base branch in {places} places ({reason}). Approve to let the agent of stage {} \
                  resolve them, or reject and merge the branch yourself",
@@ -55,12 +56,12 @@ impl Next<'_> {
         }
         match self.spend(std::slice::from_ref(&budget)) {
             Ok(()) => self.enter(again),
-            // Whoever says "go on" means the stage itself: by then the branch may be elsewhere.
+            // "Continue" means the stage itself: by then the base branch may have moved again.
             Err(Empty { question, .. }) => self.give_up(entry, &budget, &reason, question, entry.clone()),
         }
     }
 
-    /// A person wants delivered work merged, by the stage that delivered it.
+    /// Merges delivered work at a person's request, with the stage that delivered it.
     pub(super) fn merge(&mut self) -> Result<(), Illegal> {
         let delivers = |stage: &Name| {
             let stage = self.workflow.stage(stage.as_str());

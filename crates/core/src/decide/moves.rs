@@ -1,4 +1,4 @@
-//! Where a task goes from a stage: along a transition, to its target, into the next stage.
+//! Moves a task from a stage along a transition into the next stage.
 
 use super::{Empty, Next};
 use crate::change::Change;
@@ -11,7 +11,7 @@ use crate::task::{End, Tried};
 use crate::time::Span;
 use crate::workflow::{Consent, Mode, Target, Transition, Work};
 
-/// The kind of failure that an outcome of the harness's own names.
+/// Returns the kind of failure that an outcome of the harness names.
 fn failure_kind(outcome: &Outcome) -> Option<Name> {
     if outcome.name != *outcome::FAILED {
         return None;
@@ -21,7 +21,7 @@ fn failure_kind(outcome: &Outcome) -> Option<Name> {
 }
 
 impl Next<'_> {
-    /// Takes a transition: exactly one target by itself, else a person.
+    /// Follows a transition. With exactly one target the task goes there; otherwise a person decides.
     pub(super) fn follow(&mut self, entry: &Entry, transition: &Transition, outcome: &Outcome) {
         let [target] = transition.to.as_slice() else {
             let question = format!("stage {} ended `{}`: where to?", entry.stage, outcome.name);
@@ -60,7 +60,7 @@ impl Next<'_> {
         self.go(entry, target, outcome);
     }
 
-    /// Goes to a target for which nothing more is asked.
+    /// Goes to a target that needs no further decision.
     pub(super) fn go(&mut self, entry: &Entry, target: &Target, outcome: &Outcome) {
         let reason =
             || outcome.summary().unwrap_or_else(|| format!("stage {} ended `{}`", entry.stage, outcome.name));
@@ -74,7 +74,7 @@ impl Next<'_> {
             }
             Target::Back => match &entry.purpose {
                 Purpose::Fix { of, outcome, .. } => {
-                    // What was reviewed is not what is there now, so it is reviewed anew.
+                    // The work differs from what was reviewed, so review it again.
                     let purpose = if self.judges(of) {
                         Purpose::Work
                     } else {
@@ -113,7 +113,7 @@ impl Next<'_> {
         if left > 0 {
             return self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });
         }
-        // "Nothing to improve" is a finding. Where every value broke down, nobody has looked.
+        // "Nothing to improve" is a finding. If every value broke down, nothing was examined.
         let end = if self.task.tried.iter().all(Tried::is_broken) {
             let reasons = self.task.tried.iter().map(|tried| format!("{}: {}", tried.value, tried.reason));
             End::Failed { reason: reasons.collect::<Vec<_>>().join("; ") }
@@ -123,7 +123,7 @@ impl Next<'_> {
         self.push(Change::Ended { end });
     }
 
-    /// Begins a stage: asks first where a person must agree, asks only where a person does the work, else readies a leg.
+    /// Enters a stage: asks for approval if it is needed, asks the question of a human stage, else readies a leg.
     pub(super) fn enter(&mut self, entry: Entry) {
         let stage = self.workflow.stage(entry.stage.as_str());
         match stage.map(|stage| (&stage.work, self.consent(&entry))) {
@@ -146,7 +146,7 @@ impl Next<'_> {
         self.workflow.stage(entry.stage.as_str())?.on.get(outcome).cloned()
     }
 
-    /// Whether a stage's outcome is a judgement of the work.
+    /// Returns whether a stage's outcome is a judgement of the work.
     fn judges(&self, stage: &Name) -> bool {
         let work = self.workflow.stage(stage.as_str()).map(|stage| &stage.work);
         matches!(work, Some(Work::Agent(agent)) if agent.mode == Mode::Review)

@@ -1,4 +1,4 @@
-//! What follows from what a person says: another try, or an answer to what was asked.
+//! Decisions after human input: retries and answers.
 
 use super::{Illegal, Next};
 use crate::change::Change;
@@ -38,8 +38,8 @@ impl Next<'_> {
         Ok(())
     }
 
-    /// Comments on the request of a task: those that are new lead where its stage says that changes are wanted. The budget of that
-    /// transition bounds how often.
+    /// Handles comments on the task's pull request. New comments take the stage's `changes_requested` transition; its
+    /// budget bounds how often.
     pub(super) fn feedback(&mut self, comments: Vec<Comment>) -> Result<(), Illegal> {
         let seen = |id: &str| {
             let mut origins = self.task.conversation.iter().filter_map(|remark| remark.origin.as_ref());
@@ -87,7 +87,7 @@ impl Next<'_> {
             (Ask::Approval { to }, Answer::Approve) => {
                 self.push(said);
                 match to {
-                    // Consent was given: not asked again on entering.
+                    // Approval was just given, so don't ask again on entering.
                     Target::Stage(stage)
                         if *stage == entry.stage && self.consent(&entry) == Consent::BeforeIt =>
                     {
@@ -126,7 +126,7 @@ impl Next<'_> {
                 self.push(said);
                 self.go(&entry, target, &self.ended_with(&entry, "chosen"));
             }
-            // Whatever was to choose from, words are an answer: a person may know a better way.
+            // Free text is always accepted, even if there are options: a person may know a better way.
             (Ask::Question { .. }, Answer::Text { .. }) => {
                 self.push(said);
                 self.ready(entry, Span::from(0));
@@ -139,7 +139,7 @@ impl Next<'_> {
                 self.push(said);
                 self.ready(entry, Span::from(0));
             }
-            // Once more, and no more than that: what is spent stays spent.
+            // Allow one more attempt only; budgets stay spent.
             (Ask::Budget { .. } | Ask::Stuck, Answer::Approve | Answer::Text { .. }) => {
                 self.push(said);
                 if self.is_out_of_allowance() {
@@ -192,14 +192,14 @@ impl Next<'_> {
         Ok(())
     }
 
-    /// Whether the last leg ended because a limit on money or time was used up.
+    /// Returns whether the last leg ended because a money or time limit was used up.
     fn is_out_of_allowance(&self) -> bool {
         let last = self.task.past.last().map(|past| &past.ending);
         matches!(last, Some(Ending::Failed { kind, .. }) if *kind == *kind::SPENT)
     }
 
-    /// What is done again when a person rejects the way from a stage to `to`: the stage itself, if an agent can take the
-    /// person's words into account. `None` where rejecting ends the task.
+    /// Returns the work to repeat when a person rejects the step from a stage to `to`: the stage itself, if an agent
+    /// can take the person's reason into account. `None` if rejecting ends the task.
     pub(super) fn sent_back(&self, entry: &Entry, to: &Target) -> Option<Entry> {
         let begins = Target::Stage(entry.stage.clone());
         if *to == begins && self.consent(entry) == Consent::BeforeIt {
@@ -213,8 +213,8 @@ impl Next<'_> {
         matches!(stage.work, Work::Agent(_)).then(|| Entry { stage: entry.stage.clone(), purpose })
     }
 
-    /// What the stage had ended with when a person was asked where to go: the reason for going there is the stage's,
-    /// not the person's nod. Where no leg said it, the person's `word` stands for it.
+    /// Returns the outcome of the stage for which a person was asked where to go. The reason for going there is the
+    /// stage's, not the person's consent. If no leg reported an outcome, `word` is used.
     fn ended_with(&self, entry: &Entry, word: &'static str) -> Outcome {
         match self.task.past.last() {
             Some(past) if past.entry.stage == entry.stage => match &past.ending {
