@@ -1,5 +1,5 @@
-//! Checks a workflow as a whole: every name resolves, every stage can end as its kind must, every gate and budget is used.
-//! Whether the stages hang together is the business of [`super::flow`].
+//! Checks a workflow as a whole: every name resolves, every stage has the outcomes its kind requires, and every gate
+//! and budget is used. [`super::flow`] checks how the stages connect.
 
 use super::draft::{Draft, StageDraft, TransitionDraft};
 use super::outcomes;
@@ -9,7 +9,7 @@ use crate::gate::{Check, Gate, Severity};
 use crate::ids::Name;
 use crate::toml_reader::{At, Place, Source, did_you_mean};
 
-/// Notes everything that is wrong with a draft beyond its single values.
+/// Reports everything that is wrong with a draft beyond single values.
 pub(super) fn check(source: &Source<'_>, draft: &Draft) {
     if let Some(start) = &draft.start {
         if draft.stage(&start.value).is_none() {
@@ -31,11 +31,11 @@ pub(super) fn check(source: &Source<'_>, draft: &Draft) {
     flow::check(source, draft);
 }
 
-/// The outcomes that a stage must be able to end with, and those that it never ends with.
+/// Checks that a stage handles the outcomes it can end with, and no others.
 fn outcomes(source: &Source<'_>, stage: &StageDraft) {
     let (Some(place), Some(work)) = (stage.on_place, &stage.work) else { return };
     let has = |name: &str| stage.on.iter().any(|transition| transition.outcome.value == *name);
-    // Any agent can end with these, so they say nothing about what this one is for.
+    // Any agent can end with these, so they say nothing about the purpose of this one.
     let everywhere = [outcomes::NEEDS_INPUT, outcomes::FAILED];
     let own = stage.on.iter().filter(|it| !everywhere.contains(&it.outcome.value.as_str())).count();
     let name = &stage.name.value;
@@ -116,7 +116,7 @@ fn gates(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
     }
 }
 
-/// The stage that conflicts lead to.
+/// Checks the stage for conflicts.
 fn conflict(source: &Source<'_>, draft: &Draft) {
     let Some(named) = &draft.conflict else { return };
     match draft.stage(&named.value) {
@@ -134,7 +134,7 @@ fn conflict(source: &Source<'_>, draft: &Draft) {
     }
 }
 
-/// A gate that looks at the findings of a review needs one, and a way to send the work back.
+/// Checks that a gate on review findings has a review to look at, and a way to send the work back.
 fn review(source: &Source<'_>, draft: &Draft, stage: &StageDraft, gate: &At<Name>) {
     let known = draft.gates.iter().find(|known| known.value.name == gate.value);
     let Some(Check::Review(settings)) = known.map(|known| &known.value.check) else { return };
@@ -231,9 +231,10 @@ fn targets(source: &Source<'_>, draft: &Draft, stage: &StageDraft, transition: &
     }
 }
 
-/// What is declared and never used: a gate that runs nowhere proves nothing, and a budget that nothing spends is mistyped.
+/// Reports what is declared but never used: a gate that never runs proves nothing, and an unused budget is probably a
+/// typo.
 fn unused(source: &Source<'_>, draft: &Draft) {
-    // Whoever mistyped a name where it is used gets told so there.
+    // A name that is misspelled where it is used is reported there.
     let budgets = draft.all_budgets();
     let transitions = || draft.stages.iter().flat_map(|stage| &stage.on);
     let kinds = || draft.gates.iter().map(|gate| &gate.value).chain(&draft.shared).map(|gate| &gate.kind);
@@ -260,7 +261,7 @@ fn unused(source: &Source<'_>, draft: &Draft) {
     }
 }
 
-/// Notes a budget that nobody declared.
+/// Reports an undeclared budget.
 pub(super) fn report_budget<'n>(
     source: &Source<'_>,
     budget: &At<Name>,
@@ -275,8 +276,8 @@ pub(super) fn report_budget<'n>(
     source.report(budget.place, format!("unknown budget `{name}`"), Some(hint));
 }
 
-/// Notes a stage that is not there, `words` being what could stand in its place. One that is there and could not be read is
-/// already noted.
+/// Reports a stage that does not exist; `words` are the alternatives to a stage. A stage that exists but could not be
+/// parsed is already reported.
 fn unknown_stage(source: &Source<'_>, draft: &Draft, place: Place, name: &Name, words: &[(&str, Target)]) {
     if draft.unread.iter().any(|unread| name == unread.as_str()) {
         return;

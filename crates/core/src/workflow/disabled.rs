@@ -1,20 +1,20 @@
-//! Stages with `enabled = false`: left out, as if whatever leads to one led to where its success leads.
+//! Removes stages with `enabled = false`. Transitions to such a stage go where its success leads.
 
 use super::draft::StageDraft;
 use super::{Target, Work};
 use crate::ids::Name;
 use crate::toml_reader::{At, Source};
 
-/// Outcomes that mean success at stages of every kind, besides those of modes.
+/// Outcomes that mean success at any kind of stage, in addition to those of modes.
 const SUCCESS: [&str; 3] = ["passed", "done", "approved"];
 
-/// Leaves disabled stages out. Gives the stage to begin with, which may have been one of them.
+/// Removes disabled stages. Returns the start stage, which may have been one of them.
 pub(super) fn leave_out(
     source: &Source<'_>,
     stages: &mut Vec<StageDraft>,
     start: Option<At<Name>>,
 ) -> Option<At<Name>> {
-    // Without a word about it, a task begins with the first stage, whether that is left out or not.
+    // Without `start`, a task begins at the first stage, even if that stage is disabled.
     let first = stages.first().map(|stage| stage.name.clone());
     let mut start = start.or(first.filter(|_| stages.first().is_some_and(|stage| stage.disabled)));
     while let Some(at) = stages.iter().position(|stage| stage.disabled) {
@@ -39,14 +39,14 @@ pub(super) fn leave_out(
             for target in targets.filter(|target| target.value == Target::Stage(stage.name.value.clone())) {
                 target.value = next.clone();
             }
-            // Without its fix a stage is tried again itself.
+            // Without a fix stage, the stage itself is retried.
             other.fix.take_if(|fix| fix.value == stage.name.value);
         }
     }
     start
 }
 
-/// Where the success of a stage leads, if that is one place.
+/// Returns where the success of a stage leads, if there is exactly one target.
 fn success(stage: &StageDraft) -> Option<Target> {
     let by_mode = match &stage.work {
         Some(Work::Agent(work)) => work.mode.success(),

@@ -1,4 +1,4 @@
-//! A workflow as it was written: everything in its place, nothing resolved yet. [`super::check`] says what is wrong with it;
+//! A workflow as written, with source locations and unresolved names. [`super::check`] reports what is wrong with it;
 //! if nothing is, [`Draft::build`] makes the [`Workflow`].
 
 use std::collections::BTreeMap;
@@ -9,43 +9,42 @@ use crate::gate::Gate;
 use crate::ids::Name;
 use crate::toml_reader::{At, Place};
 
-/// What the file says.
+/// The contents of the file.
 pub(super) struct Draft {
     pub(super) description: String,
     pub(super) start: Option<At<Name>>,
-    /// The stage that resolves conflicts.
+    /// Stage that resolves conflicts.
     pub(super) conflict: Option<At<Name>>,
     pub(super) stages: Vec<StageDraft>,
     pub(super) gates: Vec<At<Gate>>,
-    /// The project's gates, which stages can name too.
+    /// Gates of the project, which stages can also name.
     pub(super) shared: Vec<Gate>,
-    /// The project's budgets.
+    /// Budgets of the project.
     pub(super) usual: BTreeMap<Name, u32>,
     pub(super) branch_prefix: Option<String>,
-    /// The budgets that the file declares.
+    /// Budgets declared in the file.
     pub(super) budgets: Vec<(At<Name>, u32)>,
-    /// `None` also if it could not be read.
+    /// `None` also if it could not be parsed.
     pub(super) variation: Option<Variation>,
-    /// Whether there is one, readable or not.
+    /// Whether there is a variation, even one that could not be parsed.
     pub(super) varies: bool,
     pub(super) variables: BTreeMap<String, String>,
-    /// Whether everything that refers to something else could be read. If not, what seems to be missing may only be
-    /// what could not be read.
+    /// Whether every reference could be parsed. If not, something that seems to be missing may just be unparsed.
     pub(super) whole: bool,
-    /// The stages that are there but could not be read.
+    /// Stages that exist but could not be parsed.
     pub(super) unread: Vec<String>,
 }
 
-/// What the file says about a stage.
+/// A stage in the file.
 pub(super) struct StageDraft {
     pub(super) name: At<Name>,
-    /// `None` if it could not be read.
+    /// `None` if it could not be parsed.
     pub(super) work: Option<Work>,
     pub(super) gates: Vec<At<Name>>,
     pub(super) stop: Stop,
     pub(super) warnings: Warnings,
     pub(super) fix: Option<At<Name>>,
-    /// Where `on` stands; `None` if there is none.
+    /// Location of `on`, if there is one.
     pub(super) on_place: Option<Place>,
     pub(super) on: Vec<TransitionDraft>,
     pub(super) limits: Limits,
@@ -57,7 +56,7 @@ pub(super) struct StageDraft {
     pub(super) disabled: bool,
 }
 
-/// What the file says about an outcome.
+/// A transition in the file.
 pub(super) struct TransitionDraft {
     pub(super) outcome: At<Name>,
     pub(super) to: Vec<At<Target>>,
@@ -67,12 +66,12 @@ pub(super) struct TransitionDraft {
 }
 
 impl Draft {
-    /// The stage of that name.
+    /// Returns a stage by name.
     pub(super) fn stage(&self, name: &Name) -> Option<&StageDraft> {
         self.stages.iter().find(|stage| stage.name.value == *name)
     }
 
-    /// The stage that a task begins with: the one named, or the first.
+    /// Returns the start stage: the named one, or the first.
     pub(super) fn start(&self) -> Option<&StageDraft> {
         match &self.start {
             Some(start) => self.stage(&start.value),
@@ -80,24 +79,24 @@ impl Draft {
         }
     }
 
-    /// The gate of that name: the workflow's own, else the project's.
+    /// Returns a gate by name: the workflow's own, else the project's.
     pub(super) fn gate(&self, name: &Name) -> Option<&Gate> {
         let own = self.gates.iter().map(|gate| &gate.value);
         own.chain(&self.shared).find(|gate| gate.name == *name)
     }
 
-    /// Whether this stage is entered only to mend something: any stage names it as its fix, or conflicts lead to it.
+    /// Returns whether this stage only fixes things: it is the fix of some stage, or conflicts lead to it.
     pub(super) fn mends(&self, stage: &Name) -> bool {
         self.resolves(stage)
             || self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
     }
 
-    /// Whether conflicts lead to this stage.
+    /// Returns whether conflicts lead to this stage.
     pub(super) fn resolves(&self, stage: &Name) -> bool {
         self.conflict.as_ref().is_some_and(|conflict| conflict.value == *stage)
     }
 
-    /// Every budget that can be spent, the defaults included.
+    /// Returns every budget that can be spent, including defaults.
     pub(super) fn all_budgets(&self) -> BTreeMap<Name, u32> {
         let mut budgets: BTreeMap<Name, u32> =
             kind::DEFAULTS.iter().map(|(name, limit)| (Name::literal(name), *limit)).collect();
@@ -106,7 +105,7 @@ impl Draft {
         budgets
     }
 
-    /// The workflow, if the draft was found sound.
+    /// Builds the workflow of a sound draft.
     pub(super) fn build(self, name: &Name) -> Option<Workflow> {
         let run = |gate: &Gate| self.stages.iter().any(|stage| stage.runs(&gate.name));
         let own = |gate: &Gate| self.gates.iter().any(|own| own.value.name == gate.name);

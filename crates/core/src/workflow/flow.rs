@@ -1,9 +1,8 @@
-//! Checks how the stages of a workflow hang together: each can be reached, `done` can be reached, and nothing goes round
-//! without end.
+//! Checks how the stages of a workflow connect: every stage is reachable, `done` is reachable, and no cycle is endless.
 //!
-//! A cycle ends by itself if going round it spends a budget or asks a person. So the transitions that do neither are
-//! looked at alone: among them there must be no cycle. What a fix mends was rejected by a gate, which spends its kind's
-//! budget, and a variation has finitely many values; both are left out for that reason.
+//! A cycle ends by itself if it spends a budget or asks a person. So only transitions that do neither are examined:
+//! they must not form a cycle. Fixes are left out because a gate rejected the work, which spends the budget of its
+//! kind. Variations are left out because they have finitely many values.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +11,13 @@ use super::{Consent, Target, Work};
 use crate::ids::Name;
 use crate::toml_reader::{Place, Source};
 
-/// How many stages of a cycle are named in a message.
+/// Number of stages of a cycle to name in a message.
 const PATH_SHOWN: usize = 12;
 
-/// Notes what is wrong with the workflow's shape.
+/// Reports problems with the shape of the workflow.
 pub(super) fn check(source: &Source<'_>, draft: &Draft) {
-    // What seems to be missing may be behind what could not be read or resolved; a cycle that is there is there.
+    // A stage that seems unreachable may be behind something that could not be parsed or resolved. A cycle is always
+    // real.
     if draft.whole && resolved(draft) {
         reach(source, draft);
     }
@@ -39,7 +39,7 @@ fn name_of(target: &Target) -> Option<&Name> {
     }
 }
 
-/// Follows everything from the start. What leads back or to the next variation leads to what is already seen.
+/// Follows all transitions from the start. `back` and `next-variation` lead to stages that are already visited.
 fn reach(source: &Source<'_>, draft: &Draft) {
     let Some(start) = draft.start() else { return };
     let mut seen = BTreeSet::from([&start.name.value]);
@@ -71,7 +71,7 @@ fn reach(source: &Source<'_>, draft: &Draft) {
     }
 }
 
-/// A transition that is taken by itself and spends nothing.
+/// A transition that needs no decision and spends nothing.
 struct Free<'d> {
     from: &'d StageDraft,
     transition: &'d TransitionDraft,
@@ -93,8 +93,8 @@ fn is_human(stage: &StageDraft) -> bool {
     matches!(stage.work, Some(Work::Human { .. }))
 }
 
-/// Goes through the free transitions, depth first. One that leads to a stage still being followed closes a cycle; without
-/// those there would be none left, so mending each that is reported is enough.
+/// Walks the free transitions depth-first. A transition to a stage on the current path closes a cycle. Without these
+/// transitions there would be no cycle, so fixing each reported one is enough.
 fn cycles(source: &Source<'_>, draft: &Draft) {
     let mut closed: BTreeSet<&Name> = BTreeSet::new();
     let roots = draft.start().into_iter().chain(&draft.stages);
@@ -102,7 +102,7 @@ fn cycles(source: &Source<'_>, draft: &Draft) {
         if closed.contains(&root.name.value) {
             continue;
         }
-        // The stages being followed, each with what is left of its transitions.
+        // Stages on the current path, each with its remaining transitions.
         let mut path = vec![(root, free(draft, root))];
         while let Some((stage, edges)) = path.last_mut() {
             let Some(edge) = edges.next() else {

@@ -1,4 +1,4 @@
-//! Reads gates and budgets: of a workflow, and of the project, whose gates every workflow can name.
+//! Reads gates and budgets of workflows and of the project. Every workflow can name the project's gates.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,32 @@ use crate::sandbox::Network;
 use crate::time::Span;
 use crate::toml_reader::{At, Source, Table};
 
-/// What stands for all gates of the project in a stage's list.
+/// Stands for all gates of the project in a stage's list.
 pub(super) const PROJECT: &str = "project";
 
-/// What stands for all gates of the project, of `tdd` only that nothing breaks.
+/// Stands for all gates of the project, but `tdd` gates only check that nothing breaks.
 pub(super) const UNBROKEN: &str = "unbroken";
 
-/// The same, but gates that say how check only what is related to the changed files.
+/// Like [`UNBROKEN`], but gates with a `related` command check only what is related to the changed files.
 pub(super) const RELATED: &str = "related";
 
-/// What stands for the project's tests where a stage writes one that shows a defect and mends nothing.
+/// Stands for the project's tests at a stage that writes a failing test and fixes nothing.
 pub(super) const REPRODUCED: &str = "reproduced";
 
-/// The highest budget: what fails a hundred times will not succeed the next time, and each try costs money.
+/// Maximum budget. What failed a hundred times will not succeed the next time, and each attempt costs money.
 const MOST_RETRIES: u32 = 100;
 
-/// How long a gate may take if it does not say: longer than most test suites.
+/// Default timeout of a gate: longer than most test suites take.
 const GATE_TIMEOUT: Span = Span::mins(10);
 
 /// Reads `[budgets]`.
 pub(crate) fn budgets(table: Table<'_, '_>) -> Vec<(At<Name>, u32)> {
-    // A budget whose limit is wrong is still declared; the mistake is noted.
+    // A budget with an invalid limit still counts as declared; the mistake is already reported.
     let entries = table.named_entries().into_iter();
     entries.map(|(name, value)| (name, value.count(MOST_RETRIES).unwrap_or(0))).collect()
 }
 
-/// Reads a gate. One that could not be read is still declared, so that the stages that name it are not blamed.
+/// Reads a gate. An invalid gate still counts as declared, so that stages which name it are not reported as well.
 pub(crate) fn gate(
     name: Name,
     table: Option<Table<'_, '_>>,
@@ -97,14 +97,14 @@ pub(crate) fn gate(
             table.finish();
             check
         }
-        // Of a check that is not known any key may be meant.
+        // With an unknown check, any key may be valid.
         Err(UnknownKind) => None,
     };
     let check = check.unwrap_or_else(unread);
     Gate { name, check, kind, severity, timeout, network, manner, reuse, env, paths, related, output }
 }
 
-/// What only gates with a command have.
+/// The settings that only gates with a command have.
 #[derive(Default)]
 struct Surroundings {
     env: BTreeMap<String, String>,
@@ -113,7 +113,8 @@ struct Surroundings {
     output: Option<u64>,
 }
 
-/// What runs no command has no use for variables and limits, and looks at the whole change by itself.
+/// Reads the settings of gates with a command. Gates without one have no use for variables and limits, and look at the
+/// whole change anyway.
 fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> Surroundings {
     if let Some(check) = check
         && check.command().is_none()
@@ -140,7 +141,7 @@ fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> Surrounding
     Surroundings { env, paths, related, output }
 }
 
-/// `parallel`: only a command is one thing that can run beside others.
+/// Reads `parallel`. Only a single command can run in parallel.
 fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
     let Some(parallel) = table.flag("parallel").filter(|flag| flag.value) else { return Manner::Alone };
     if let Some(check) = check
@@ -153,7 +154,7 @@ fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
     Manner::AtOnce
 }
 
-/// Notes a gate that has the name of all of them.
+/// Reports a gate whose name is reserved for a set of gates.
 pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
     if [PROJECT, UNBROKEN, RELATED, REPRODUCED].contains(&name.value.as_str()) {
         let hint = "it stands for gates of the project; choose another name".to_owned();
@@ -161,8 +162,8 @@ pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
     }
 }
 
-/// The built-in gates of which the project has none of its own. A stage can name a built-in gate in every project: the name stands for the
-/// project's own gates of that kind, or else for this one.
+/// Returns the built-in gates for which the project has no gate of the same kind. A stage can name a built-in gate in
+/// every project: the name stands for the project's gates of that kind, or else for the built-in one.
 pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
     gate::check::built_in()
         .filter(|(name, ..)| of_kind(gates, name).is_empty())
@@ -184,33 +185,34 @@ pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
         .collect()
 }
 
-/// The project's own gates that a built-in name stands for; none if it is no such name.
+/// Returns the project's gates that a built-in name stands for; empty if it is not such a name.
 pub(super) fn of_kind(gates: &[Gate], name: &str) -> Vec<Name> {
     let known = gate::check::built_in().any(|(word, ..)| word == name);
     let same = gates.iter().filter(|gate| known && gate.check.word() == name);
     same.map(|gate| gate.name.clone()).collect()
 }
 
-/// The project's gates for work that adds no behaviour, such as a refactoring: no new test has to have been red, but everything
-/// that passed must pass.
+/// Returns a project gate for work that adds no behavior, such as a refactoring: no new test must have failed before,
+/// but everything that passed must still pass.
 pub(super) fn unbroken(gate: &Gate) -> Gate {
     let Some(check) = gate.check.without_new_behavior() else { return gate.clone() };
     let name = format!("{}-{UNBROKEN}", gate.name);
-    // A name that is too long for its ending stays as it is: the stage that names this one does not run the other.
+    // If the suffix makes the name too long, keep the name: a stage that names this gate does not run the other one.
     Gate { name: name.parse().unwrap_or_else(|_| gate.name.clone()), check, ..gate.clone() }
 }
 
-/// The project's gates for a small change: those that say how check only what is related to it; of the others, that nothing breaks.
+/// Returns a project gate for a small change: it checks only what is related to the change if it has a command for
+/// that, else that nothing breaks.
 pub(super) fn related(gate: &Gate) -> Gate {
     let (Some(related), Some(run)) = (&gate.related, gate.check.command()) else { return unbroken(gate) };
     let Ok(name) = format!("{}-{RELATED}", gate.name).parse() else { return unbroken(gate) };
-    // A report is compared with that of all tests, so the exit code alone speaks here.
+    // A report would be compared with that of all tests, so only the exit code counts here.
     let plain = Plain { run: run.clone(), report: None, related: Some(related.clone()) };
     Gate { name, check: Check::Command(plain), ..gate.clone() }
 }
 
-/// The project's tests for work that shows a defect: those of its `tdd` gates, which know most of tests; else those that are
-/// compared with the base; else commands of the kind `test`.
+/// Returns the project's tests for work that demonstrates a defect: those of its `tdd` gates, which know most about
+/// tests; else those compared with the base; else commands of kind `test`.
 pub(super) fn reproduced(gates: &[Gate]) -> Vec<Gate> {
     let known: Vec<(u8, Gate)> = gates
         .iter()

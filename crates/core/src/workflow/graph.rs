@@ -1,16 +1,16 @@
-//! A workflow as a picture, for documents and terminals.
+//! Renders a workflow as a graph for documents and terminals.
 //!
-//! The shape of a stage says what it does: a box for an agent, a hexagon for a check, a box with double sides for an action,
-//! rounded ends for a person. A dotted line is what a rejected gate does.
+//! The shape of a stage shows its kind: a box for an agent, a hexagon for a check, a box with double sides for an
+//! action, rounded ends for a person. A dotted line is the path of rejected work.
 
 use std::fmt::Write as _;
 
 use super::{Consent, Mode, Stage, Target, Transition, Work, Workflow};
 
-/// How much of a text is put into a shape.
+/// Maximum length of a text in a shape.
 const TEXT_SHOWN: usize = 60;
 
-/// The workflow as a Mermaid flowchart.
+/// Renders the workflow as a Mermaid flowchart.
 pub fn mermaid(workflow: &Workflow) -> String {
     let mut lines = vec!["begin((start))".to_owned()];
     lines.extend(workflow.stages.iter().map(|stage| shape(workflow, stage)));
@@ -47,7 +47,7 @@ pub fn mermaid(workflow: &Workflow) -> String {
     out
 }
 
-/// A name of our own for a stage: some names, such as `end`, mean something to Mermaid.
+/// Returns a generated id for a stage, because some names, such as `end`, are reserved in Mermaid.
 fn id(workflow: &Workflow, name: &str) -> String {
     let position = workflow.stages.iter().position(|stage| stage.name == *name);
     position.map_or_else(|| "nowhere".to_owned(), |position| format!("s{position}"))
@@ -82,7 +82,7 @@ fn mode_word(mode: Mode) -> &'static str {
     Mode::ALL.iter().find(|(_, known)| *known == mode).map_or("", |(word, _)| word)
 }
 
-/// Where a transition can lead, each with what is said about it. None or several are a person's choice.
+/// Returns the possible targets of a transition with their labels. With none or several, a person chooses.
 fn ends(transition: &Transition) -> Vec<(Target, Option<&'static str>)> {
     match transition.to.as_slice() {
         [] => vec![(Target::Person, None)],
@@ -95,7 +95,7 @@ fn leads_to(transition: &Transition, target: &Target) -> bool {
     ends(transition).iter().any(|(end, _)| end == target)
 }
 
-/// The shapes that a target stands for. Back is every stage that has this one as its fix.
+/// Returns the shapes of a target. `back` leads to every stage that has this one as its fix.
 fn places(workflow: &Workflow, stage: &Stage, target: &Target) -> Vec<(String, Option<&'static str>)> {
     match target {
         Target::Stage(name) => vec![(id(workflow, name.as_str()), None)],
@@ -110,7 +110,7 @@ fn places(workflow: &Workflow, stage: &Stage, target: &Target) -> Vec<(String, O
     }
 }
 
-/// Text for inside quotes: no character in it ends the label, is markup, or breaks the line.
+/// Escapes text for a quoted label: no character may end the label, act as markup or break the line.
 fn escape(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars().take(TEXT_SHOWN) {

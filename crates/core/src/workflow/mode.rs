@@ -1,7 +1,7 @@
-//! `[modes.<name>]` of a workflow: gates for every stage of a mode, and modes of the user's own.
+//! Reads `[modes.<name>]` of a workflow: gates for all stages of a mode, and user-defined modes.
 //!
-//! A mode of one's own is a built-in mode under another name, with instructions in addition. The built-in one decides what the turn
-//! may change and how it ends, so nothing that depends on modes has to know others.
+//! A user-defined mode is a built-in mode under another name with additional instructions. The built-in mode decides
+//! what the agent may change and how the stage ends, so that code which depends on modes need not know about others.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use crate::ids::Name;
 use crate::template::Template;
 use crate::toml_reader::{At, Place, Table, did_you_mean};
 
-/// What a workflow says of a mode.
+/// A mode in the file.
 pub(super) struct ModeDraft {
-    /// The mode whose rules hold; `None` if it could not be read.
+    /// The built-in mode whose rules apply; `None` if it could not be parsed.
     pub(super) like: Option<Mode>,
-    /// What its agents are told beyond those of `like`.
+    /// Instructions in addition to those of `like`.
     pub(super) instructions: Template,
-    /// The gates of its stages that name none.
+    /// Gates of its stages that don't name any.
     pub(super) gates: Vec<At<Name>>,
 }
 
-/// The modes that a workflow speaks of, by name.
+/// The modes of a workflow, by name.
 #[derive(Default)]
 pub(super) struct Modes(BTreeMap<String, ModeDraft>);
 
 impl Modes {
-    /// What is said of a mode.
+    /// Returns the settings of a mode.
     pub(super) fn get(&self, name: &str) -> Option<&ModeDraft> {
         self.0.get(name)
     }
 
-    /// The mode of that name. Notes one that nobody knows.
+    /// Returns the mode with this name. Reports an unknown one.
     pub(super) fn mode(&self, table: &Table<'_, '_>, name: &At<Name>) -> Option<Mode> {
         if let Some((_, mode)) = Mode::ALL.iter().find(|(word, _)| name.value == **word) {
             return Some(*mode);
@@ -72,7 +72,7 @@ pub(super) fn modes(table: Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> 
     Modes(modes)
 }
 
-/// Gates as a stage has them that names none itself: each stands where the stage does, for whoever is told of a mistake.
+/// Places the mode's gates at the location of a stage that names none, so that mistakes are reported there.
 pub(super) fn at(gates: &[At<Name>], place: Place) -> Vec<At<Name>> {
     gates.iter().map(|gate| At { value: gate.value.clone(), place }).collect()
 }

@@ -1,14 +1,14 @@
-//! The outcomes that mean the same in every workflow.
+//! Outcomes with the same meaning in every workflow.
 
-/// The outcome by which any agent can ask a person something.
+/// Any agent can ask a person something.
 pub const NEEDS_INPUT: &str = "needs_input";
-/// The outcome by which any agent can say that it cannot do it.
+/// Any agent can report that it cannot do the work.
 pub const FAILED: &str = "failed";
-/// How a check stage ends when its gates pass.
+/// The gates of a check stage passed.
 pub const PASSED: &str = "passed";
-/// How a check ends that gates rejected, where the workflow says what follows.
+/// The gates of a check stage rejected the work, if the workflow has a transition for it.
 pub const REJECTED: &str = "rejected";
-/// How an action stage ends.
+/// An action completed.
 pub const DONE: &str = "done";
-/// People want something changed: a review, or comments on a request.
+/// A review, or comments on a pull request, ask for changes.
 pub const CHANGES_REQUESTED: &str = "changes_requested";

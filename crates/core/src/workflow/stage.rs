@@ -1,4 +1,4 @@
-//! Reads one stage: its kind decides which keys it has.
+//! Reads one stage. Its kind decides which keys it has.
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::gates::{PROJECT, RELATED, REPRODUCED, UNBROKEN, of_kind, related, reproduced, unbroken};
@@ -17,7 +17,7 @@ use crate::template::{Found, Reader, Template};
 use crate::toml_reader::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::{publishing, shared_keys};
 
-/// Which files of an output folder are kept if a stage does not say.
+/// Default patterns of files to keep from an output folder.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
 
 #[derive(Clone, Copy)]
@@ -71,21 +71,22 @@ const OF_GATES: [&str; 4] = ["gates", "fix", "stop", "fail_on_warning"];
 const STOPS: [(&str, Stop); 2] = [("end", Stop::AtEnd), ("first", Stop::AtFirst)];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
-/// What all stages of a workflow are read with.
+/// The context for reading the stages of a workflow.
 pub(super) struct Part<'a> {
     /// Reads their templates.
     pub(super) reader: &'a Reader<'a>,
-    /// The workflow's own file.
+    /// Path of the workflow file.
     pub(super) path: &'a str,
-    /// The project's gates.
+    /// Gates of the project.
     pub(super) shared: &'a [Gate],
-    /// What the workflow says of modes.
+    /// Modes of the workflow.
     pub(super) modes: &'a Modes,
-    /// Gates that are left out.
+    /// Disabled gates.
     pub(super) disabled: &'a [Name],
 }
 
-/// Reads a stage. `None` if it is not one at all; `whole` becomes false if a transition could not be read.
+/// Reads a stage. Returns `None` if it is not a stage at all. Sets `whole` to false if a transition could not be
+/// parsed.
 pub(super) fn read(
     source: &Source<'_>,
     key: At<&str>,
@@ -118,7 +119,7 @@ pub(super) fn read(
 
     let mut limits = Limits::default();
     let mut from = Begin::default();
-    // One that is no text is reported where it is read.
+    // A mode that is not a string is reported where it is read.
     let mode = table.value("mode").filter(Value::is_string).and_then(|value| value.string());
     let work = work(&mut table, kind, part, &mut limits, &mut from);
     let mut gates = gates(&mut table, part, whole);
@@ -160,7 +161,7 @@ pub(super) fn read(
     })
 }
 
-/// What the stage does. Keys of other kinds are mistakes, because nothing would come of them.
+/// Reads what the stage does. Keys of other kinds are mistakes, because they would have no effect.
 fn work(
     table: &mut Table<'_, '_>,
     kind: Option<Kind>,
@@ -235,7 +236,7 @@ fn work(
             table.require("question", "say what the person is asked: question = \"Ship it?\"");
             Some(Work::Human { question: filled(table, "question")?.value })
         }
-        // Of a stage whose kind is not known any key may be meant.
+        // With an unknown kind, any key may be valid.
         None => {
             let others = ["title", "action", "question", "commits"];
             for key in OF_AGENTS.into_iter().chain(publishing::OF_REQUESTS).chain(others).chain(OF_MESSAGES) {
@@ -246,7 +247,7 @@ fn work(
     }
 }
 
-/// What the request of a stage has, beyond what `[forge]` says.
+/// Reads the pull request settings of a stage, which override `[forge]`.
 fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> publishing::Publishing {
     let title = filled(table, "title");
     let title = title.map(|title| part.reader.inline(table.source, part.path, &title));
@@ -256,7 +257,7 @@ fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> publishing::Publish
     publishing::Publishing { title, ..publishing::read(table) }
 }
 
-/// The message of a stage, and who gets it.
+/// Reads the message of a stage and its channels.
 fn notify(table: &mut Table<'_, '_>, part: &Part<'_>) -> Option<Notify> {
     table.require("message", "say what people are told: message = \"{{ title }} is ready\"");
     let message = filled(table, "message");
@@ -351,7 +352,7 @@ fn agent(
     })
 }
 
-/// The agent definition that a stage names.
+/// Reads the agent definition that a stage names.
 fn definition(table: &Table<'_, '_>, part: &Part<'_>, name: &At<Name>) -> Option<Role> {
     let path = format!("agents/{}.md", name.value);
     match part.reader.texts.text(&path) {
@@ -373,9 +374,9 @@ fn definition(table: &Table<'_, '_>, part: &Part<'_>, name: &At<Name>) -> Option
     }
 }
 
-/// A command that an agent may run: one line that says something.
+/// Checks a command that an agent may run: one line, not empty.
 fn allowed(source: &Source<'_>, command: At<String>) -> String {
-    // Agents have rules of their own for commands, in which other characters mean something.
+    // Agents have their own rule syntax for commands, in which other characters have a meaning.
     let plain = |letter: char| letter.is_alphanumeric() || " -_./:=@+".contains(letter);
     let words = command.value.trim();
     if words.is_empty() || words != command.value || !words.chars().all(plain) {
@@ -385,7 +386,7 @@ fn allowed(source: &Source<'_>, command: At<String>) -> String {
     command.value
 }
 
-/// A pattern for files at the top of the output folder: it cannot point anywhere else.
+/// Checks a pattern for files at the top of the output folder. It must not point anywhere else.
 fn output(source: &Source<'_>, pattern: At<String>) -> String {
     let text = &pattern.value;
     let hint = Some("only files at the top of the output folder are kept: \"*.md\"".to_owned());
@@ -401,7 +402,7 @@ fn output(source: &Source<'_>, pattern: At<String>) -> String {
     pattern.value
 }
 
-/// The name of a file that an earlier stage left.
+/// Checks the name of a file from an earlier stage.
 fn input(source: &Source<'_>, name: At<String>) -> String {
     if name.value.trim().is_empty() || name.value.contains(['/', '\\', '*']) {
         let hint =
@@ -497,7 +498,7 @@ fn targets(value: &Value<'_, '_>, wanted: &str, whole: &mut bool) -> Vec<At<Targ
     named.into_iter().flatten().map(target).collect()
 }
 
-/// A JSON Schema for a payload. It must itself be valid, and a payload is always an object.
+/// Reads the JSON Schema of a payload. It must be valid itself and describe an object.
 fn schema(source: &Source<'_>, value: &Value<'_, '_>) -> Option<serde_json::Value> {
     value.table()?;
     let schema = value.json()?;
@@ -513,7 +514,8 @@ fn schema(source: &Source<'_>, value: &Value<'_, '_>) -> Option<serde_json::Valu
     Some(schema)
 }
 
-/// The gates by name; `project`, `unbroken` and `related` are all of the project's, `reproduced` its tests.
+/// Reads the gates by name. `project`, `unbroken` and `related` stand for all gates of the project, `reproduced` for
+/// its tests.
 pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At<Name>> {
     let Some(value) = table.value("gates") else { return Vec::new() };
     let items = value.items("a list of names");
@@ -525,7 +527,7 @@ pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool
             PROJECT => part.shared.iter().map(|gate| gate.name.clone()).collect(),
             UNBROKEN => part.shared.iter().map(|gate| unbroken(gate).name).collect(),
             RELATED => part.shared.iter().map(|gate| related(gate).name).collect(),
-            // A project without tests has nothing that could show a defect; the other gates are not asked for it.
+            // A project without tests cannot demonstrate a defect; its other gates don't apply here.
             REPRODUCED if !part.shared.is_empty() => {
                 let known = reproduced(part.shared).into_iter();
                 gates.extend(known.map(|gate| At { value: gate.name, place: name.place }));
@@ -538,7 +540,7 @@ pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool
                 of_kind(part.shared, word)
             }
             word if of_kind(part.shared, word).contains(&name.value) => {
-                // `project` has it as well; it is run once.
+                // `project` includes it as well; run it once.
                 if gates.iter().all(|known: &At<Name>| known.value != name.value) {
                     gates.push(name);
                 }
@@ -562,7 +564,7 @@ pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool
     gates
 }
 
-/// A text that says something.
+/// Reads a text that is not empty.
 fn filled(table: &mut Table<'_, '_>, key: &'static str) -> Option<At<String>> {
     let text = table.string(key)?;
     if text.value.trim().is_empty() {
