@@ -1,105 +1,105 @@
-//! What a leg leaves for people and for later legs.
+//! Artifacts: what a leg leaves for people and later legs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Name;
 
-/// Something a leg left behind. A later artifact with the same [`Artifact::key`] replaces an earlier one, so that
-/// collecting twice changes nothing.
+/// Something a leg produced. An artifact replaces an earlier one with the same [`Artifact::key`], so that collecting
+/// twice changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Artifact {
-    /// The plan that later stages follow.
+    /// The plan for later stages.
     Plan {
-        /// Its text, bounded.
+        /// Text of the plan, bounded.
         text: String,
     },
-    /// The task's branch and where it stands.
+    /// The task's branch.
     Branch {
-        /// The branch's name.
+        /// Branch name.
         name: String,
-        /// The commit that it points to.
+        /// Commit it points to.
         commit: String,
-        /// Whether it was brought into the user's repository.
+        /// Whether it was delivered to the user's repository.
         published: bool,
     },
-    /// Where the task's work was merged.
+    /// The merge of the task's work.
     Merged {
-        /// The base branch.
+        /// Base branch.
         branch: String,
-        /// The commit that it is there.
+        /// Commit of the merge.
         commit: String,
     },
     /// The commits of a leg.
     Commits {
-        /// The leg's number.
+        /// Leg number.
         leg: u32,
-        /// Newest last: id and subject.
+        /// Commits, newest last.
         commits: Vec<Commit>,
     },
-    /// How much the task changed in all, against its base.
+    /// Total size of the task's change against its base.
     Diff(DiffStats),
     /// A file that matched the stage's output patterns.
     File {
-        /// The stage that left it.
+        /// Stage that produced it.
         stage: Name,
-        /// Its name within the stage's output folder.
+        /// Name in the stage's output folder.
         name: String,
-        /// Where it is kept.
+        /// Path where it is kept.
         path: String,
-        /// Its size.
+        /// Size in bytes.
         bytes: u64,
     },
-    /// The report of a gate: what its command printed.
+    /// The output of a gate's command.
     Report {
-        /// The stage whose work it judged.
+        /// Stage whose work the gate judged.
         stage: Name,
-        /// The gate.
+        /// Gate name.
         gate: Name,
-        /// Whether the work stood it.
+        /// Whether the work passed.
         passed: bool,
-        /// Where it is kept.
+        /// Path where it is kept.
         path: String,
     },
-    /// What was pushed to a remote: whatever else stands on its branch there is somebody else's.
+    /// A push to a remote. Any other commit on that remote branch belongs to someone else.
     Pushed {
-        /// The remote's address, without a login.
+        /// Address of the remote, without credentials.
         remote: String,
-        /// The branch there.
+        /// Branch at the remote.
         branch: String,
-        /// The commits that it was pushed to, newest last, bounded.
+        /// Pushed commits, newest last, bounded.
         commits: Vec<String>,
     },
-    /// The request at a forge.
+    /// The pull request.
     #[serde(rename = "request")]
     PullRequest(Requested),
 }
 
-/// A request at a forge, as it was left.
+/// A pull request, as acquit last left it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requested {
-    /// Its page.
+    /// Address of its page.
     pub url: String,
-    /// Its number in the project.
+    /// Number in the project.
     pub number: u64,
-    /// The project, `group/name`.
+    /// Project, `group/name`.
     pub project: String,
-    /// The commit that was published in it.
+    /// Published commit.
     pub commit: String,
-    /// Whether it was last wanted as a draft, if the workflow said.
+    /// Last draft setting of the workflow, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<bool>,
-    /// The comments whose threads were told which commit did what they wanted.
+    /// Comments whose threads got a reply with the commit that addressed them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<String>,
 }
 
-/// One commit, in short.
+/// A commit in short form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// The full id.
+    /// Full commit id.
     pub id: String,
-    /// The first line of its message, bounded.
+    /// First line of the message, bounded.
     pub subject: String,
 }
 
@@ -115,7 +115,7 @@ pub struct DiffStats {
 }
 
 impl Artifact {
-    /// What makes two artifacts the same thing at two times.
+    /// Returns the key that identifies the artifact over time.
     pub fn key(&self) -> String {
         match self {
             Self::Plan { .. } => "plan".to_owned(),

@@ -1,11 +1,11 @@
-//! The readable part of a branch's name.
+//! The readable part of a branch name.
 
 use crate::task::Task;
 
-/// Long enough to recognise a title in a list of branches.
+/// Long enough to recognize a title in a list of branches.
 const LONGEST_SLUG: usize = 48;
 
-/// A title in plain ASCII for the name of a branch: `add-a-json-flag`. Empty if no letter of it can be used.
+/// Converts a title to plain ASCII for a branch name: `add-a-json-flag`. Empty if it has no usable character.
 pub fn slug(title: &str) -> String {
     let mut slug = String::new();
     for word in title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()) {
@@ -20,8 +20,8 @@ pub fn slug(title: &str) -> String {
     slug
 }
 
-/// The branch of a task whose work has a better description than its title: the same prefix and ending, with other words between.
-/// `None` if that makes no difference.
+/// Returns a branch name with a better description than the task's title, with the same prefix and suffix. Returns
+/// `None` if it does not differ.
 pub fn described(task: &Task, description: &str) -> Option<String> {
     let seed = &task.seed;
     let (prefix, last) = seed.branch.rsplit_once('/')?;

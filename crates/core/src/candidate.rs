@@ -1,4 +1,4 @@
-//! What an analyst chose to do, read from the payload of its outcome, and whether two choices are the same idea.
+//! Reads the candidate that an analyst chose from the payload of its outcome, and compares candidates.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use serde_json::Value;
 
 use crate::agent::shorten;
 
-/// The longest title that is remembered.
+/// Maximum size of a stored title.
 const TITLE: usize = 160;
-/// The longest path, and the most of them, that a proposal is compared by.
+/// Maximum size of a path, and maximum number of paths to compare.
 const PATH: usize = 200;
 const FILES: usize = 20;
-/// Two proposals for the same files are the same if so much of their words is: a half.
+/// Two candidates for the same files are the same if this share of their words is equal: a half.
 const ALIKE: (usize, usize) = (1, 2);
 
 /// Something that an analyst chose to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// In a line.
+    /// One-line title.
     pub title: String,
-    /// The files that it is about.
+    /// Files it is about.
     #[serde(default)]
     pub files: Vec<String>,
-    /// What kind of improvement, if the analyst said.
+    /// Kind of improvement, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
 }
 
-/// The title of what an analyst's payload chose.
+/// Returns the title of the chosen candidate.
 pub fn chosen(payload: &Value) -> Option<&str> {
     title(selected(payload)?)
 }
@@ -38,7 +38,7 @@ fn title(candidate: &Value) -> Option<&str> {
     text("title").or_else(|| text("description"))
 }
 
-/// What was chosen: `selected`, as an object, a rank or a title, or else the first of `candidates`.
+/// Returns the chosen candidate: `selected`, as an object, a rank or a title, or else the first of `candidates`.
 fn selected(payload: &Value) -> Option<&Value> {
     let list = payload.get("candidates").and_then(Value::as_array);
     let by = |wanted: &Value| {
@@ -54,7 +54,7 @@ fn selected(payload: &Value) -> Option<&Value> {
 }
 
 impl Candidate {
-    /// What an analyst's payload chose.
+    /// Reads the chosen candidate from an analyst's payload.
     pub fn of(payload: &Value) -> Option<Self> {
         let chosen = selected(payload)?;
         let text = |key: &str| chosen.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
@@ -69,7 +69,7 @@ impl Candidate {
         })
     }
 
-    /// Whether both are the same idea.
+    /// Returns whether both are the same idea.
     pub fn is_like(&self, other: &Self) -> bool {
         let (mine, theirs) = (words(&self.title), words(&other.title));
         if !mine.is_empty() && mine == theirs {
@@ -84,7 +84,7 @@ impl Candidate {
     }
 }
 
-/// The words of a title that say what it is about.
+/// Returns the significant words of a title.
 fn words(title: &str) -> BTreeSet<String> {
     const EMPTY: [&str; 18] = [
         "a", "an", "the", "of", "for", "to", "in", "on", "and", "with", "from", "by", "at", "is", "are",
@@ -94,7 +94,7 @@ fn words(title: &str) -> BTreeSet<String> {
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .map(str::to_lowercase)
         .filter(|word| !word.is_empty() && !EMPTY.contains(&word.as_str()))
-        // `test` and `tests`, `helper` and `helpers`.
+        // Treat `test` and `tests`, `helper` and `helpers` as equal.
         .map(|word| if word.len() > 3 { word.trim_end_matches('s').to_owned() } else { word })
         .collect()
 }

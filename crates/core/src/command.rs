@@ -1,14 +1,14 @@
-//! Commands as configuration and workflows name them: a line for a shell, or a program with its arguments.
+//! Commands in configuration and workflows: a shell command, or a program with arguments.
 
 use serde::{Deserialize, Serialize};
 
-/// What a gate, a setup step or an agent runs.
+/// A command of a gate, setup or agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// A line for `sh -c`. Written by the project's owner; nothing is ever substituted into it.
+    /// A command for `sh -c`. The project's owner wrote it; nothing is ever substituted into it.
     Shell(String),
-    /// A program and its arguments, started directly.
+    /// A program and its arguments, started without a shell.
     Program(Vec<String>),
 }
 

@@ -1,9 +1,9 @@
-//! Conflicts between a task's work and what its base branch has become: the sides of each, and whether a resolution lost
-//! something.
+//! Conflicts between a task's work and its current base branch: both sides of each conflict, and a check that a
+//! resolution lost nothing.
 //!
-//! A resolution is an agent's work, so nothing about it is believed. What both sides changed is known line by line from git. A
-//! change is kept if the lines it added are in the result, in their order and as often as they must be, and the lines it
-//! removed are gone. A change that is not kept must be named, with a reason; and no mark of a conflict may be left.
+//! A resolution is an agent's work, so nothing about it is trusted. git says line by line what each side changed. A
+//! change is kept if the result has the lines it added, in order and as often as required, and the lines it removed are
+//! gone. A change that is not kept must be named with a reason. No conflict marker may be left.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,33 @@ use serde_json::Value;
 
 use crate::check::diff::{FileChange, Side as DiffSide};
 
-/// How long the marks of conflicts are. Longer than those of git by default, so that no underline of a heading and no test of a
-/// merge tool is taken for one.
+/// Length of conflict markers. Longer than git's default, so that heading underlines and tests of merge tools are not
+/// mistaken for markers.
 pub const MARKER: usize = 24;
 
-/// How many hunks an agent is shown; it finds the others by their marks.
+/// Maximum number of hunks to show to an agent. It finds the others by their markers.
 pub const MOST_SHOWN: usize = 20;
-/// How much of each side is shown.
+/// Maximum size of each side in a shown hunk.
 pub const SIDE_LIMIT: usize = 2 * 1024;
 
-/// The key of a resolver's payload under which it names what it gave up on purpose.
+/// Key of a resolver's payload that lists the changes it dropped on purpose.
 pub const SUPERSEDED: &str = "superseded";
 
-/// The longest reason that is kept.
+/// Maximum size of a stored reason.
 const REASON_LIMIT: usize = 300;
 
-/// Whose change it is.
+/// The side of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// The base branch's, since the task began.
+    /// The base branch, since the task started.
     Branch,
-    /// The task's own.
+    /// The task.
     Task,
 }
 
 impl Side {
-    /// Its name in the names of changes.
+    /// Returns the side's name as used in names of changes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Branch => "branch",
@@ -50,63 +50,63 @@ impl Side {
 /// A place where both sides changed the same lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The line of its first mark.
+    /// Line of the first marker.
     pub line: u32,
-    /// What it was.
+    /// Original text.
     pub base: String,
-    /// What the base branch has.
+    /// Text on the base branch.
     pub branch: String,
-    /// What the task has.
+    /// Text of the task.
     pub task: String,
 }
 
-/// A change of one side, in one place.
+/// A change of one side in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Whose.
+    /// Side that made it.
     pub side: Side,
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The line in that side's version; of a removal, the line in the base.
+    /// Line in that side's version; for a removal, the line in the base.
     pub line: u32,
-    /// What went away.
+    /// Removed lines.
     pub removed: Vec<String>,
-    /// What came.
+    /// Added lines.
     pub added: Vec<String>,
 }
 
 impl Edit {
-    /// The name by which a resolver gives it up: `task:src/x.rs:12`.
+    /// Returns the name with which a resolver drops the change: `task:src/x.rs:12`.
     pub fn name(&self) -> String {
         format!("{}:{}:{}", self.side.name(), self.path, self.line)
     }
 }
 
-/// A file of which the resolution must keep both sides.
+/// A file whose resolution must keep both sides.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// What it was before both; empty if it was not there.
+    /// Contents before both changes; empty if it did not exist.
     pub base: String,
-    /// What both sides did to it.
+    /// Changes of both sides.
     pub edits: Vec<Edit>,
 }
 
-/// Something that a resolution did wrong.
+/// A mistake in a resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The line in the result, or in the side that is lost.
+    /// Line in the result, or in the side that was lost.
     pub line: u32,
-    /// In words, with what to do.
+    /// Description, with what to do.
     pub what: String,
 }
 
-/// The hunks of a file that has marks in it.
+/// Parses the conflict hunks of a file with markers.
 pub fn hunks(path: &str, text: &str) -> Vec<Hunk> {
     let mark = |sign: char| sign.to_string().repeat(MARKER);
     let (open, middle, turn, close) = (mark('<'), mark('|'), mark('='), mark('>'));
@@ -145,7 +145,7 @@ pub fn hunks(path: &str, text: &str) -> Vec<Hunk> {
     found
 }
 
-/// The hunks as an agent is shown them, bounded.
+/// Returns the hunks to show to an agent, bounded.
 pub fn shown(all: Vec<Hunk>) -> Vec<Hunk> {
     let cut = |text: String| crate::agent::shorten(&text, SIDE_LIMIT);
     all.into_iter()
@@ -160,7 +160,7 @@ pub fn shown(all: Vec<Hunk>) -> Vec<Hunk> {
         .collect()
 }
 
-/// The edits of a file, from git's own output without context.
+/// Returns the edits of a file from git's diff without context.
 pub fn edits(side: Side, change: &FileChange) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut last: Option<(DiffSide, u32)> = None;
@@ -191,7 +191,7 @@ pub fn edits(side: Side, change: &FileChange) -> Vec<Edit> {
     edits
 }
 
-/// The changes that a resolver gave up on purpose: their names, each with a reason.
+/// Returns the names of the changes that a resolver dropped on purpose, each with its reason.
 pub fn superseded(payload: &Value) -> Vec<(String, String)> {
     let list = payload.get(SUPERSEDED).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let one = |entry: &Value| {
@@ -202,9 +202,9 @@ pub fn superseded(payload: &Value) -> Vec<(String, String)> {
     list.iter().filter_map(one).collect()
 }
 
-/// Marks of conflicts that are left in a file which was in conflict, beyond those that were in it on either side before.
+/// Returns conflict markers left in a file, beyond those that were in it on either side before.
 pub fn marks(path: &str, result: &str, sides: &[&str]) -> Vec<Wrong> {
-    /// The shortest mark that a person or a tool may have made of ours.
+    /// Shortest marker that a person or a tool may have made of ours.
     const SHORTEST: usize = 7;
     let is_mark = |line: &str| {
         let begins = |sign: char| line.chars().take_while(|c| *c == sign).count();
@@ -225,7 +225,7 @@ pub fn marks(path: &str, result: &str, sides: &[&str]) -> Vec<Wrong> {
         .collect()
 }
 
-/// What the result has lost of a file's changes, without those that were given up on purpose.
+/// Returns the changes that the result lost, except those dropped on purpose.
 pub fn lost(file: &File, result: Option<&str>, given_up: &[(String, String)]) -> Vec<Wrong> {
     let result: Vec<&str> = result.unwrap_or_default().lines().collect();
     let count = |lines: &mut dyn Iterator<Item = &str>| {
@@ -279,13 +279,13 @@ pub fn lost(file: &File, result: Option<&str>, given_up: &[(String, String)]) ->
     wrong
 }
 
-/// Whether lines stand in the result in this order, whatever is between them.
+/// Returns whether the result contains the lines in this order, with anything in between.
 fn in_order(wanted: &[String], result: &[&str]) -> bool {
     let mut rest = result.iter();
     wanted.iter().all(|line| rest.any(|there| there.trim_end() == line.trim_end()))
 }
 
-/// A change as a short piece of a diff.
+/// Formats a change as a short diff.
 fn in_words(edit: &Edit) -> String {
     const LINES: usize = 12;
     let removed = edit.removed.iter().map(|line| format!("- {line}"));

@@ -1,5 +1,5 @@
-//! What a task runs by, pinned when it is created: a later edit of a file, or an agent's edit of one, changes nothing
-//! for a task that is under way, and any worker can run it without the user's checkout.
+//! The definition of a task, pinned when the task is created. Later edits of the files, by the user or an agent, don't
+//! affect a running task, and any worker can run it without the user's checkout.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +10,22 @@ use crate::ids::Name;
 use crate::time::Span;
 use crate::workflow::Workflow;
 
-/// A workflow and the project's configuration as they were when the task was created.
+/// The workflow and configuration of a task, as of its creation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// The form of this value; see [`Definition::FORM`].
+    /// Format version; see [`Definition::FORM`].
     pub form: u32,
-    /// The stages and what follows what.
+    /// Stages and transitions.
     pub workflow: Workflow,
-    /// Agents, setup, branch names.
+    /// Agents, setup, branch names and other settings.
     pub config: Config,
     /// The project's own instructions for agents.
     pub instructions: String,
-    /// Who the work is committed as: the user, as git knows them.
+    /// Author of commits: the user, as configured in git.
     pub author: Author,
-    /// The repository, in the form by which the harness finds it again without looking for it.
+    /// The repository, in a form that lets the harness find it without a search.
     pub source: serde_json::Value,
-    /// What a person chose for this task.
+    /// Settings that a person chose for this task.
     #[serde(default)]
     pub chosen: Chosen,
     /// How the repository gets to other machines.
@@ -45,44 +45,45 @@ pub struct Travel {
     pub stays: Option<String>,
 }
 
-/// What a person chose for the task on the command line. It counts before the files, also when those are read again.
+/// Settings that a person chose for the task on the command line. They override the files, even when those are read
+/// again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Chosen {
-    /// The agent of every stage.
+    /// Agent for every stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Name>,
-    /// The model of every stage.
+    /// Model for every stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The value that the workflow's variation begins with.
+    /// First value of the workflow's variation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<String>,
-    /// What legs after `since` may cost together, in millionths of a dollar.
+    /// Maximum total cost of legs after `since`, in millionths of a dollar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<u64>,
-    /// How long legs after `since` may run together.
+    /// Maximum total run time of legs after `since`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Span>,
-    /// How many legs the task had when the limits were set.
+    /// Number of legs when the limits were set.
     pub since: u32,
 }
 
-/// A name for commits.
+/// The author of commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// The person's name.
+    /// Name.
     pub name: String,
-    /// The person's address.
+    /// Email address.
     pub email: String,
 }
 
 impl Definition {
-    /// The form written today. A store that holds a newer one was written by a newer acquit.
+    /// Current format version. A store with a newer one was written by a newer acquit.
     pub const FORM: u32 = 1;
 
-    /// What is different in another one, a line for each setting; empty if nothing is. Values of environment variables are not
-    /// shown: some people write keys there.
+    /// Describes the differences to another definition, one line per setting; empty if there are none. Omits values of
+    /// environment variables, because some people put keys there.
     pub fn difference(&self, other: &Self) -> Vec<String> {
         let value = |thing: &Self| {
             serde_json::json!({
@@ -103,7 +104,7 @@ impl Definition {
     }
 }
 
-/// The longest value that is shown.
+/// Maximum size of a shown value.
 const SHOWN: usize = 160;
 
 fn differ(path: &str, old: &Value, new: &Value, lines: &mut Vec<String>) {
@@ -144,7 +145,7 @@ fn differ(path: &str, old: &Value, new: &Value, lines: &mut Vec<String>) {
     }
 }
 
-/// Whether each of a list has a name of its own: stages and gates.
+/// Returns whether every item has a name, as stages and gates do.
 fn is_named(list: &[Value]) -> bool {
     list.iter().all(|value| value.get("name").is_some_and(Value::is_string))
 }

@@ -1,9 +1,9 @@
-//! Fingerprints: whether two failures are the same one.
+//! Fingerprints: tell whether two failures are the same.
 //!
-//! A failure is brought into a form in which everything is gone that differs between two runs of the same mistake: where in a
-//! file it stands, how long it took, which process, thread, port, address and folder it had, in which order a map was
-//! printed. What is left is what it is about: its kind, the file, the message, the functions on top of the stack. The
-//! form is hashed; equal fingerprints are one failure, in this task and in others, tonight and tomorrow.
+//! A failure is normalized by removing everything that differs between two runs of the same mistake: line numbers,
+//! durations, process and thread ids, ports, addresses, folders, the order of printed maps. What remains is the kind,
+//! the file, the message and the functions on top of the stack. The normalized form is hashed. Equal fingerprints mean
+//! the same failure, in any task and at any time.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -15,23 +15,23 @@ use crate::agent::shorten;
 use crate::failure::Failure;
 use crate::pattern::pattern;
 
-/// Frames that count: those below are the runner's, and change with its version.
+/// Number of stack frames that count. Deeper frames belong to the runner and change with its version.
 const FRAMES: usize = 3;
 
-/// What counts of a line.
+/// Number of bytes of a line that count.
 const LONGEST: usize = 2_000;
 
-/// What identifies a failure: 32 hexadecimal digits.
+/// The identity of a failure: 32 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// Of a failure.
+    /// Computes the fingerprint of one failure.
     pub fn of(failure: &Failure) -> Self {
         Self(format!("{:032x}", hash(normal(failure).as_bytes())))
     }
 
-    /// Of everything that was found at once, whatever the order.
+    /// Computes the fingerprint of several failures, in any order.
     pub fn of_all(failures: &[Failure]) -> Self {
         let mut all: Vec<String> = failures.iter().map(normal).collect();
         all.sort();
@@ -39,7 +39,7 @@ impl Fingerprint {
         Self(format!("{:032x}", hash(all.join("\u{0}").as_bytes())))
     }
 
-    /// The digits.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,7 +51,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// The failure without what differs from run to run. Shown nowhere; kept apart so that a test can say why two differ.
+/// Normalizes a failure. Not displayed; separate so that a test can show why two fingerprints differ.
 pub fn normal(failure: &Failure) -> String {
     let mut lines = Vec::new();
     let mut frames = 0;
@@ -71,14 +71,14 @@ pub fn normal(failure: &Failure) -> String {
             lines.push(line);
         }
     }
-    // Tests that run side by side fail in any order.
+    // Tests that run in parallel fail in any order.
     lines.sort();
     lines.dedup();
     let file = failure.location.as_ref().map_or("", |location| location.path.as_str());
     format!("{}\u{1}{file}\u{1}{}", failure.kind, lines.join("\n"))
 }
 
-/// Without colours and other orders to a terminal.
+/// Removes colors and other terminal escapes.
 fn plain(line: &str) -> String {
     static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
@@ -88,7 +88,7 @@ fn plain(line: &str) -> String {
 }
 
 fn normal_line(line: &str) -> String {
-    // Paths first: what a folder is called may look like anything.
+    // Paths first, because a folder name may match any other rule.
     let mut line = PATH.replace_all(line.trim(), short_path).into_owned();
     for (pattern, instead) in RULES.iter() {
         if pattern.is_match(&line) {
@@ -100,7 +100,7 @@ fn normal_line(line: &str) -> String {
     sorted_maps(&words.join(" "))
 }
 
-/// Lines that tell of the run, not of the failure.
+/// Lines about the run, not about the failure.
 static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)^\s*(test result:|running \d+ tests?\b|test .* \.\.\. ok$|failures:$|compiling |finished |downloading |\u{2026} \(\d+ lines more\)",
@@ -110,14 +110,14 @@ static NOISE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A line of a stack: where it came from, without being what went wrong.
+/// A stack frame: where the failure came from, not what failed.
 static FRAME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"^\s*(at \S|\d+:\s+(0x[0-9a-f]+ - )?[\w<]|File ".*", line \d+|\S+\.go:\d+ \+0x|\S+\(0x[0-9a-f, x.]*\)$|\x{276f} \S)"#,
     )
 });
 
-/// What differs from run to run and has a form of its own, in the order in which it must be looked for.
+/// Patterns that differ from run to run, in the order in which they must be applied.
 static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?(Z|[+-]\d\d:?\d\d)?\b", "<time>"),
@@ -145,17 +145,17 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// A path from the root of a machine.
+/// An absolute path.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?:\b[a-z]+:/|\b[A-Za-z]:)?(?:/|\\)(?:[^\s"'`:;,()<>|\[\]{}]+(?:/|\\))+[^\s"'`:;,()<>|\[\]{}]*"#,
     )
 });
 
-/// Runs of letters and digits that no person wrote.
+/// Candidates for hashes and generated ids.
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[A-Za-z0-9_-]{7,}\b"));
 
-/// Of a path from the root only the file's name, if it is one of a source.
+/// Reduces an absolute path to the file name, if it is a source file.
 fn short_path(found: &Captures<'_>) -> String {
     static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -169,7 +169,7 @@ fn short_path(found: &Captures<'_>) -> String {
     if SOURCE.is_match(name) { name.to_owned() } else { "<path>".to_owned() }
 }
 
-/// Leaves words and names alone, and takes out what is hexadecimal or has letters and digits in turns.
+/// Keeps words and names; replaces text that is hexadecimal or alternates letters and digits.
 fn unless_a_word(found: &Captures<'_>) -> String {
     let text = &found[0];
     let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase());
@@ -180,7 +180,7 @@ fn unless_a_word(found: &Captures<'_>) -> String {
     if (hex && digits > 0 && digits < text.len()) || mixed { "<hash>".to_owned() } else { text.to_owned() }
 }
 
-/// Sorts what stands between braces, and in Go's `map[…]`: the order of a map is nobody's.
+/// Sorts the entries between braces and in Go's `map[…]`, because maps print in any order.
 fn sorted_maps(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -219,7 +219,7 @@ fn matching(text: &str, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// Splits where no bracket is open.
+/// Splits at separators outside of brackets.
 fn split(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0_usize, 0);
     for (at, char) in text.char_indices() {
@@ -238,7 +238,8 @@ fn split(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// FNV-1a with 128 bits: the same on every machine and in every version, and nobody gains by making two failures alike.
+/// 128-bit FNV-1a: stable across machines and versions. It need not resist attacks, because nobody gains from equal
+/// fingerprints.
 fn hash(bytes: &[u8]) -> u128 {
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -1,12 +1,12 @@
-//! Bytes as hexadecimal digits.
+//! Hexadecimal encoding.
 
-/// Two lower-case digits for each byte.
+/// Encodes each byte as two lowercase digits.
 pub fn encode(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The bytes that digits of either case stand for. `None` if they are not pairs of digits.
+/// Decodes digits of either case. Returns `None` if they are not pairs of hexadecimal digits.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -1,14 +1,15 @@
-//! Names for things: short, readable, checked once when they are made.
+//! Ids and names: short, readable, and checked when they are created.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest name of a stage, outcome, gate, agent or budget: long enough to read, short enough for a table column.
+/// Maximum length of a stage, outcome, gate, agent or budget name: long enough to read, short enough for a table
+/// column.
 pub const NAME_LIMIT: usize = 48;
 
-/// A task's id, shown as `T-42`.
+/// A task id, shown as `T-42`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TaskId(pub u64);
@@ -22,7 +23,7 @@ impl fmt::Display for TaskId {
 impl FromStr for TaskId {
     type Err = BadId;
 
-    /// Accepts `T-42`, `t-42` and `42`: people type ids by hand.
+    /// Accepts `T-42`, `t-42` and `42`, because people type ids by hand.
     fn from_str(text: &str) -> Result<Self, BadId> {
         let digits = text.strip_prefix("T-").or_else(|| text.strip_prefix("t-")).unwrap_or(text);
         match digits.parse() {
@@ -32,13 +33,13 @@ impl FromStr for TaskId {
     }
 }
 
-/// A leg's id: the task and the leg's number within it, shown as `T-42.3`.
+/// A leg id: the task and the leg's number, shown as `T-42.3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct LegId {
-    /// The task that the leg works on.
+    /// Task of the leg.
     pub task: TaskId,
-    /// Counts from 1 within the task.
+    /// Number within the task, starting at 1.
     pub number: u32,
 }
 
@@ -62,8 +63,9 @@ impl FromStr for LegId {
     }
 }
 
-/// What tells a store from others that use the same folders and repositories: eight random hexadecimal digits. It is part of paths and of
-/// refs, and a store may be a server of somebody else, so nothing else is taken for one.
+/// The id of a store, which distinguishes it from others that use the same folders and repositories: eight random
+/// hexadecimal digits. It becomes part of paths and refs, and the store may be someone else's server, so no other form
+/// is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreId(String);
 
@@ -85,7 +87,7 @@ impl FromStr for StoreId {
     }
 }
 
-/// Increases with every claim of any leg. A write that carries an older fence than the leg's row is refused.
+/// Increases with every claim of any leg. The store rejects a write with a fence older than the leg's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fence(pub i64);
 
@@ -95,16 +97,16 @@ pub struct Fence(pub i64);
 pub struct Name(String);
 
 impl Name {
-    /// A name that is written in this program's own source, and known to be well formed.
+    /// Creates a name from a literal in the source, which must be valid.
     ///
     /// # Panics
-    /// If it is not: a mistake in the source that the first test of that line shows.
+    /// If it is not valid. Any test that runs the line shows this mistake.
     #[expect(clippy::expect_used, reason = "only called with literals")]
     pub fn literal(text: &'static str) -> Self {
         text.parse().expect("a literal name is well formed")
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -144,7 +146,7 @@ impl PartialEq<str> for Name {
     }
 }
 
-/// Text that is not an id of the kind wanted.
+/// A text that is not an id of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not {form}", text.escape_debug())]
 pub struct BadId {
@@ -152,7 +154,7 @@ pub struct BadId {
     pub(crate) form: &'static str,
 }
 
-/// Lets serde read and write an id by its text form.
+/// Implements serde for an id through its text form.
 macro_rules! by_text {
     ($($type:ty),*) => {$(
         impl From<$type> for String {

@@ -1,16 +1,16 @@
-//! How much something matters, from details to what a person should see.
+//! Severity of events.
 
 use serde::{Deserialize, Serialize};
 
-/// How much an event matters.
+/// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// For those who look closely.
+    /// Details for debugging.
     Debug,
-    /// What one expects.
+    /// Expected.
     Info,
-    /// Not what one hoped for.
+    /// Not as hoped, but not an error.
     Warning,
     /// Something a person should see.
     Error,

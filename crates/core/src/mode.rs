@@ -1,29 +1,29 @@
-//! Modes: the kinds of turn that an agent takes at a stage.
+//! Modes: the kinds of work of an agent at a stage.
 
 use serde::{Deserialize, Serialize};
 
-/// The kinds of turn, each with its own instructions and its own idea of a result.
+/// A kind of agent work, with its own instructions and its own kind of result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Think first, write a plan, change nothing.
+    /// Think first and write a plan; change nothing.
     Plan,
     /// Write the change.
     Implement,
     /// Judge the change.
     Review,
-    /// Find out what is wrong.
+    /// Find the cause of a problem.
     Investigate,
     /// Decide on a structure.
     Design,
-    /// Mend what a gate rejected.
+    /// Fix what a gate rejected.
     Fix,
-    /// Bring two changes together.
+    /// Resolve conflicts between two changes.
     Resolve,
 }
 
 impl Mode {
-    /// All of them, with the names by which workflows call them.
+    /// All modes with their names in workflows.
     pub const ALL: [(&str, Self); 7] = [
         ("plan", Self::Plan),
         ("implement", Self::Implement),
@@ -34,7 +34,7 @@ impl Mode {
         ("resolve", Self::Resolve),
     ];
 
-    /// The outcome by which the mode says that its work is there, where that can be seen in the repository or the output.
+    /// Returns the outcome that means success, for modes whose success shows in the repository or the output.
     pub fn success(self) -> Option<&'static str> {
         match self {
             Self::Plan => Some("plan_complete"),
@@ -45,7 +45,7 @@ impl Mode {
         }
     }
 
-    /// Whether the turn is meant to change the repository. What the others leave in the tree is put aside.
+    /// Returns whether the mode is meant to change the repository. Changes of other modes are put aside.
     pub fn writes(self) -> bool {
         match self {
             Self::Implement | Self::Fix | Self::Resolve => true,

@@ -1,32 +1,32 @@
-//! Patterns for paths of the repository, as gates name them.
+//! Path patterns of gates.
 //!
-//! A pattern with a slash is for the whole path from the repository's root (`tests/**`, `**/*.test.ts`); one without is for the
-//! last name, in whichever folder (`*_test.go`). A `*` never crosses a slash.
+//! A pattern with a slash matches the whole path from the repository root (`tests/**`, `**/*.test.ts`). A pattern
+//! without one matches the file name in any folder (`*_test.go`). `*` never matches a slash.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-/// Patterns that were found to be sound.
+/// A list of valid patterns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Paths(Vec<String>);
 
-/// Why a pattern is none.
+/// Why a pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// It would match nothing.
+    /// It is empty and would match nothing.
     #[error("a pattern is empty")]
     Empty,
-    /// It names a place outside of the repository.
+    /// It points outside of the repository.
     #[error("a pattern begins with `/` or contains `..`")]
     Outside,
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("a pattern cannot be read: {0}")]
     Unreadable(String),
 }
 
 impl Paths {
-    /// Patterns that a program wrote and a test has read.
+    /// Creates patterns from literals that a test has checked.
     pub fn literal(patterns: &[&str]) -> Self {
         Self(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
     }
@@ -47,23 +47,23 @@ impl Paths {
         Ok(())
     }
 
-    /// The same patterns in small letters, for file systems that do not tell capitals apart.
+    /// Returns the patterns in lowercase, for case-insensitive file systems.
     #[must_use]
     pub fn lowercase(&self) -> Self {
         Self(self.0.iter().map(|pattern| pattern.to_lowercase()).collect())
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no patterns.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As they were written.
+    /// Returns the patterns as written.
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
 
-    /// Ready to be asked many times.
+    /// Compiles the patterns for repeated matching.
     pub fn compile(&self) -> GlobSet {
         let mut set = GlobSetBuilder::new();
         for glob in self.0.iter().filter_map(|pattern| glob(pattern).ok()) {

@@ -1,8 +1,8 @@
-//! What tokens cost by the lists of the providers, so that agents can be compared and those that tell no cost have one.
+//! Token prices from the providers' lists, to compare agents and to price those that report no cost.
 //!
-//! The table is dated ([`AS_OF`]), and `[prices]` of the configuration counts before it. A model that is in neither has no
-//! price, which is not the same as costing nothing, and so has a bucket for which nobody named one: no bucket is derived
-//! from another. Prices of long prompts count where the usage of a single request is known.
+//! The table is dated ([`AS_OF`]); `[prices]` in the configuration overrides it. A model in neither has no price, which
+//! is not the same as costing nothing. The same holds for a token bucket without a price: no bucket's price is derived
+//! from another's. Prices for long prompts apply only if the usage of a single request is known.
 
 use std::collections::BTreeMap;
 
@@ -14,37 +14,37 @@ mod table;
 
 pub use table::AS_OF;
 
-/// Prices of one model, in millionths of a dollar for a million tokens: 3 dollars are `3_000_000`.
+/// The prices of one model, in millionths of a dollar per million tokens: 3 dollars are `3_000_000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// Read, and not cached.
+    /// Uncached input.
     pub input: u64,
-    /// Written.
+    /// Output.
     pub output: u64,
-    /// Read from a cache.
+    /// Cache read.
     #[serde(default)]
     pub cache_read: Option<u64>,
-    /// Written to a cache that lasts five minutes.
+    /// Write to a 5-minute cache.
     #[serde(default)]
     pub cache_write_5m: Option<u64>,
-    /// Written to a cache that lasts an hour.
+    /// Write to a 1-hour cache.
     #[serde(default)]
     pub cache_write_1h: Option<u64>,
 }
 
-/// Prices of the user's own, by model.
+/// The user's own prices, by model.
 pub type Prices = BTreeMap<String, Price>;
 
-/// What a usage stands for.
+/// The scope of a usage record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// One request: its prompt is as long as it says.
+    /// One request, so the prompt length is known.
     Request,
-    /// Several, or a part of one.
+    /// Several requests, or a part of one.
     Turn,
 }
 
-/// What this usage costs by the list, if every bucket of it has a price.
+/// Returns the list price of this usage, if every bucket of it has a price.
 pub fn cost(usage: &Usage, own: &Prices, of: Of) -> Option<u64> {
     let model = usage.model.as_deref()?;
     let price = match own.get(model).or_else(|| own.get(plain(model))) {
@@ -54,13 +54,13 @@ pub fn cost(usage: &Usage, own: &Prices, of: Of) -> Option<u64> {
     price.cost(usage)
 }
 
-/// An amount for people, to the cent.
+/// Formats an amount in dollars and cents.
 pub fn dollars(micros: u64) -> String {
     let cents = micros.saturating_add(5_000) / 10_000;
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-/// How many tokens the model read.
+/// Returns the number of input tokens.
 fn prompt(usage: &Usage) -> u64 {
     [usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h]
         .into_iter()
@@ -86,7 +86,7 @@ impl Price {
     }
 }
 
-/// A model's name as in the table: without its provider, the date of its making, or a remark in brackets.
+/// Returns a model's name as in the table: without provider, release date and bracketed suffix.
 fn plain(model: &str) -> &str {
     let name = model.rsplit('/').next().unwrap_or(model);
     let name = name.split(['[', '@', ':']).next().unwrap_or(name);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_list_agrees_with_what_an_agent_told() {
-        // The same usage as in a recording of claude, which says 0.004185.
+        // The same usage in a recording of Claude Code reports 0.004185.
         assert_eq!(cost(&usage("claude-sonnet-4-5"), &Prices::new(), Of::Request), Some(4_185));
     }
 

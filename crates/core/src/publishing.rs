@@ -1,66 +1,66 @@
-//! What a pull request has: its labels, reviewers and settings, as `[forge]` and stages that publish write them.
+//! Pull request settings: labels, reviewers and options, from `[forge]` and from stages that publish.
 
 use serde::{Deserialize, Serialize};
 
 use crate::template::Template;
 use crate::toml_reader::{At, Source, Table, quoted};
 
-/// So many labels, reviewers or assignees: more are a mistake.
+/// Maximum number of labels, reviewers or assignees. More is a mistake.
 const MOST: usize = 20;
-/// The longest of their names; forges allow less.
+/// Maximum length of a name; forges allow less.
 const LONGEST: usize = 255;
 
-/// The keys that say what a request has.
+/// Keys of pull request settings.
 pub(crate) const OF_REQUESTS: [&str; 7] =
     ["labels", "reviewers", "assignees", "draft", "auto_merge", "squash", "otherwise"];
 
-/// What a request has. `None` leaves it to whoever is asked next: the stage, then `[forge]`, then the usual.
+/// Pull request settings. `None` falls back from the stage to `[forge]` to the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Publishing {
-    /// Labels that it gets beside those that it has.
+    /// Labels to add to existing ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
-    /// Who is asked to review: names of users, on GitHub also teams as `org/team`.
+    /// Reviewers: user names, on GitHub also teams as `org/team`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Vec<String>>,
-    /// Whom it belongs to.
+    /// Assignees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignees: Option<Vec<String>>,
-    /// Whether it is a draft. One that is there becomes one or stops being one when this changes between two stages.
+    /// Whether it is a draft. An existing pull request changes when this differs between two stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<bool>,
-    /// Whether the forge is told to merge it by itself as soon as its own rules allow.
+    /// Whether to tell the forge to merge it as soon as its own rules allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<bool>,
-    /// Whether it is merged as one commit.
+    /// Whether to merge it as one commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squash: Option<bool>,
-    /// What becomes of work that no request can be made of, because there is no token for the forge or no branch to merge into.
+    /// What to do if no pull request can be opened, because there is no token for the forge or no branch to merge into.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Otherwise>,
-    /// Its title, a template; `{{ headline }}` if nothing is said.
+    /// Template of the title; default `{{ headline }}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Template>,
 }
 
-/// What becomes of work that no request can be made of.
+/// What to do with work for which no pull request can be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Otherwise {
-    /// A person is asked to mend what is missing.
+    /// Ask a person to fix what is missing.
     Ask,
-    /// It ends on its branch of the repository, and a notice says why.
+    /// Leave the work on its branch of the repository, with a notice that says why.
     Branch,
 }
 
 impl Otherwise {
-    /// The words for them.
+    /// All variants with their names.
     pub const ALL: [(&str, Self); 2] = [("ask", Self::Ask), ("branch", Self::Branch)];
 }
 
 impl Publishing {
-    /// These, and where they are silent those.
+    /// Returns these settings, with `under` as the fallback.
     #[must_use]
     pub fn over(&self, under: &Self) -> Self {
         let list = |mine: &Option<Vec<String>>, theirs: &Option<Vec<String>>| mine.clone().or(theirs.clone());
@@ -77,7 +77,7 @@ impl Publishing {
     }
 }
 
-/// Reads what a request has, but its title, which is a template and therefore the workflow's.
+/// Reads pull request settings, except the title: it is a template and belongs to the workflow.
 pub(crate) fn read(table: &mut Table<'_, '_>) -> Publishing {
     let list = |table: &mut Table<'_, '_>, key| {
         let names = table.strings(key)?;
@@ -103,7 +103,7 @@ pub(crate) fn read(table: &mut Table<'_, '_>) -> Publishing {
 fn check_name(source: &Source<'_>, name: &At<String>) {
     let text = &name.value;
     let bad = text.trim() != text || text.is_empty() || text.len() > LONGEST;
-    // A comma separates labels where GitLab reads them.
+    // GitLab parses a comma as a separator of labels.
     if bad || text.contains([',', '\n']) || text.chars().any(char::is_control) || text.starts_with('@') {
         let hint = "a plain name, without `@`, commas and blanks around it".to_owned();
         source.report(name.place, format!("{} is not a name", quoted(text)), Some(hint));

@@ -1,12 +1,12 @@
-//! How long the workspaces of tasks are kept: a rule that a person can read.
+//! Decides how long to keep the workspaces of tasks.
 //!
-//! | the task | its workspace |
+//! | task | workspace |
 //! |---|---|
-//! | goes on, waits for somebody, or for another task | stays |
-//! | is done, or found nothing to improve | goes at once |
-//! | failed, or was cancelled | stays for a while, because it may be tried again, unless all of them together take too much room |
+//! | active, waiting for a person or blocked by another task | kept |
+//! | done, or nothing to improve | removed at once |
+//! | failed or cancelled | kept for a while for a retry, unless all workspaces together use too much space |
 //!
-//! Whatever goes is saved first: the rule says only when.
+//! A workspace is always saved before it is removed. This rule only decides when.
 
 use std::time::Duration;
 
@@ -17,32 +17,32 @@ use crate::time::{Span, Timestamp};
 /// `[retention]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// How long the workspaces of tasks stay that failed or were cancelled.
+    /// How long to keep workspaces of failed or cancelled tasks.
     pub unfinished: Span,
-    /// How much room the workspaces may take together before those go earlier, oldest first.
+    /// Total size of workspaces in bytes above which those are removed earlier, oldest first.
     pub disk: u64,
 }
 
 impl Default for Retention {
-    /// Two weeks: a holiday. And a part of an ordinary disk.
+    /// Two weeks, as long as a holiday, and a fraction of an ordinary disk.
     fn default() -> Self {
         Self { unfinished: Span::mins(14 * 24 * 60), disk: 50 << 30 }
     }
 }
 
-/// When a workspace goes.
+/// When to remove a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Not as long as the task is what it is.
+    /// Not while the task is in this state.
     Stays,
-    /// From this moment on, or earlier if room is needed.
+    /// From this time on, or earlier if space is needed.
     From(Timestamp),
     /// Now.
     Goes,
 }
 
 impl Retention {
-    /// When the workspace of a task goes that is in this state, and that last did something at `ended`.
+    /// Returns when to remove the workspace of a task that is in this state and was last active at `ended`.
     pub fn fate(&self, state: &State, ended: Timestamp) -> Fate {
         match state {
             State::New | State::Working { .. } | State::Waiting { .. } | State::Blocked { .. } => Fate::Stays,
@@ -53,7 +53,8 @@ impl Retention {
         }
     }
 
-    /// Those that go now: what the rule says, and then the oldest of those that may go earlier, until the rest has room.
+    /// Returns the workspaces to remove now: those that are due, then the oldest that may go early, until the rest
+    /// fits.
     pub fn now(&self, all: &[Room], now: Timestamp) -> Vec<TaskId> {
         let due = |room: &&Room| match room.fate {
             Fate::Stays => false,
@@ -81,14 +82,14 @@ impl Retention {
     }
 }
 
-/// What one workspace takes.
+/// The disk usage of one workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Whose it is.
+    /// Task of the workspace.
     pub task: TaskId,
-    /// How much it takes on the disk.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it goes.
+    /// When to remove it.
     pub fate: Fate,
 }
 
@@ -96,12 +97,12 @@ fn later(moment: Timestamp, by: Duration) -> Timestamp {
     Timestamp(moment.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
 }
 
-/// Whether something is to be removed.
+/// Whether to remove anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// No: only say what would be.
+    /// Only report what would be removed.
     Look,
-    /// Yes.
+    /// Remove.
     Clean,
 }
 

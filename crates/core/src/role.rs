@@ -1,13 +1,13 @@
-//! Agent definitions: who takes a stage, as people write it. A Markdown file with a head of TOML between lines of `+++`; the
-//! rest is what the agent is told of itself, a template.
+//! Agent definitions: Markdown files with TOML front matter between `+++` lines. The body is a template for the agent's
+//! role prompt.
 //!
 //! ```text
 //! +++
 //! description = "finds one reason to reject"
-//! mode = "review"              # the mode of stages that name none
-//! tier = "deep"                # fast, balanced or deep; `[agents.<name>.tiers]` says which models these are
+//! mode = "review"              # mode for stages that don't name one
+//! tier = "deep"                # fast, balanced or deep; `[agents.<name>.tiers]` maps tiers to models
 //! tools = ["read", "run"]      # read, edit, run, web; default: all
-//! agent = "claude"             # default: the project's
+//! agent = "claude"             # default: the project's agent
 //! model = "opus"               # instead of a tier
 //! +++
 //! You review {{ branch }} …
@@ -21,31 +21,31 @@ use crate::shared_keys;
 use crate::template::{Reader, Template};
 use crate::toml_reader::{self, Mistakes, Place, Source, Table};
 
-/// What the head of a definition stands between.
+/// Delimiter of the front matter.
 const FENCE: &str = "+++";
 
-/// Who takes a stage.
+/// An agent definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role {
-    /// Its name: the file's name without `.md`.
+    /// Name: the file name without `.md`.
     pub name: Name,
     /// One line for listings.
     pub description: String,
-    /// The mode of stages that name none.
+    /// Mode for stages that don't name one.
     pub mode: Option<Mode>,
-    /// How strong a model it needs; `None` for whatever the agent takes.
+    /// How capable a model it needs; `None` uses the agent's default.
     pub tier: Option<Tier>,
-    /// What it may use; `None` for everything.
+    /// Tools it may use; `None` means all.
     pub tools: Option<Vec<Tool>>,
-    /// The agent of the configuration that takes it, if the stage names none.
+    /// Agent to use if the stage names none.
     pub agent: Option<Name>,
-    /// The model, if the stage names none.
+    /// Model to use if the stage names none.
     pub model: Option<String>,
-    /// What it is told of itself.
+    /// Role prompt.
     pub persona: Template,
 }
 
-/// How strong a model is wanted. Which that is, is said for each agent of the configuration.
+/// How capable a model is wanted. The configuration of each agent maps tiers to models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -58,37 +58,37 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// The words for them.
+    /// All tiers with their names.
     pub const ALL: [(&str, Self); 3] =
         [("fast", Self::Fast), ("balanced", Self::Balanced), ("deep", Self::Deep)];
 }
 
-/// Kinds of tools, in words that fit every agent.
+/// Kinds of tools, in terms that fit every agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tool {
-    /// Reading and searching files.
+    /// Read and search files.
     Read,
-    /// Changing files of the repository.
+    /// Change files of the repository.
     Edit,
-    /// Running commands.
+    /// Run commands.
     Run,
-    /// Looking things up on the network, as far as the stage's network lets it.
+    /// Look things up on the network, within the stage's network access.
     Web,
 }
 
 impl Tool {
-    /// The words for them.
+    /// All tools with their names.
     pub const ALL: [(&str, Self); 4] =
         [("read", Self::Read), ("edit", Self::Edit), ("run", Self::Run), ("web", Self::Web)];
 
-    /// Its name in definitions.
+    /// Returns the name in definitions.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, tool)| *tool == self).map_or("", |(name, _)| name)
     }
 }
 
-/// Reads the definition `name`. `path` is where it lies below acquit's folder, `shown` what mistakes call it.
+/// Reads the definition `name`. `path` is its location below acquit's folder, `shown` its name in mistakes.
 pub(crate) fn read(
     shown: &str,
     path: &str,
@@ -102,7 +102,7 @@ pub(crate) fn read(
         own.report(Place { start: 0, end: 0 }, "the definition has no head", Some(hint));
         return own.end(None);
     };
-    // A line for the fence, so that lines are counted as in the file.
+    // Add a line for the delimiter, so that line numbers match the file.
     let padded = format!("\n{head}");
     let (source, root) = Source::parse(shown, &padded)?;
     let role = head_of(Table::root(&source, &root), name);
@@ -115,7 +115,7 @@ pub(crate) fn read(
     source.end(Some(Role { persona, ..role }))
 }
 
-/// The text between the fences, and where the rest begins.
+/// Returns the text between the delimiters, and where the body starts.
 fn parts(text: &str) -> Option<(&str, usize)> {
     let after = text.strip_prefix(FENCE)?;
     let after = after.strip_prefix('\n').or_else(|| after.strip_prefix("\r\n"))?;

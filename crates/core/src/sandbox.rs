@@ -1,59 +1,59 @@
-//! What a program of a leg may reach: words of the configuration, without a machine.
+//! Sandbox settings in the configuration, independent of a machine.
 //!
-//! How they are enforced, and which paths of a machine they come to, is the business of the crate that runs legs.
+//! The crate that runs legs enforces them and maps them to paths of a machine.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How much is asked of the machine.
+/// How much of the sandbox the machine must provide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Every wall, or nothing starts.
+    /// All of it, or nothing starts.
     #[default]
-    // Older stores have this word for it.
+    // Older stores use this name.
     #[serde(alias = "strict")]
     On,
-    /// The walls that the machine can build. Has to be written out; what is missing is said with every program.
+    /// As much as the machine can provide. Must be set explicitly; every program reports what is missing.
     Reduced,
-    /// No walls. Has to be written out, and is shown wherever a task is.
+    /// No sandbox. Must be set explicitly, and is shown wherever the task is.
     Off,
 }
 
 impl Mode {
-    /// All of them with their names, as configurations and stores write them.
+    /// All modes with their names in configuration and stores.
     pub const ALL: [(&str, Self); 3] = [("on", Self::On), ("reduced", Self::Reduced), ("off", Self::Off)];
 
-    /// The mode's name.
+    /// Returns the name of the mode.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
-    /// The mode of that name.
+    /// Returns the mode with this name.
     pub fn from_name(text: &str) -> Option<Self> {
         Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode)
     }
 }
 
-/// Whom a program may talk to.
+/// The network access of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// Nobody but itself.
+    /// Loopback only.
     Off,
-    /// The hosts of its agent and those that the project lists, through acquit's proxy.
+    /// The hosts of its agent and those the project lists, through acquit's proxy.
     Model,
-    /// Everybody.
+    /// Unrestricted.
     Open,
 }
 
 impl Network {
-    /// All of them with their names, as configurations and the command line write them.
+    /// All variants with their names in configuration and on the command line.
     pub const ALL: [(&str, Self); 3] = [("off", Self::Off), ("model", Self::Model), ("open", Self::Open)];
 
-    /// The network of that name.
+    /// Returns the variant with this name.
     pub fn from_name(text: &str) -> Option<Self> {
         Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, network)| *network)
     }
@@ -65,16 +65,16 @@ impl fmt::Display for Network {
     }
 }
 
-/// The network of the parts of a leg, where stage and gate say nothing.
+/// Default network access of the parts of a leg.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Networks {
-    /// Of agents.
+    /// For agents.
     pub agents: Network,
-    /// Of gates.
+    /// For gates.
     pub gates: Network,
-    /// Of the setup command, which may have to fetch dependencies.
+    /// For the setup command, which may have to download dependencies.
     pub setup: Network,
-    /// Hosts beside those of the agents that [`Network::Model`] lets through: package registries, for example.
+    /// Hosts that [`Network::Model`] allows in addition to those of the agents, such as package registries.
     pub hosts: Vec<Host>,
 }
 
@@ -84,43 +84,43 @@ impl Default for Networks {
     }
 }
 
-/// Paths of the user's machine beyond the usual ones. They begin with `/` or `~/`.
+/// Additional paths of the user's machine. They start with `/` or `~/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// Can be read: tools in unusual places.
+    /// Readable: tools in unusual places.
     pub read: Vec<String>,
-    /// Can be written: caches that are shared on purpose.
+    /// Writable: caches that are shared on purpose.
     pub write: Vec<String>,
-    /// Cannot be seen, whatever the other lists say.
+    /// Hidden, whatever the other lists say.
     pub hide: Vec<String>,
 }
 
-/// What all processes of a program together may use up.
+/// Resource limits for all processes of a program together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Processes and threads at a time.
+    /// Maximum number of processes and threads.
     pub processes: u32,
     /// Memory in bytes.
     pub memory: u64,
-    /// Bytes by which its folders may grow.
+    /// Maximum growth of its folders in bytes.
     pub disk: u64,
 }
 
 impl Default for Resources {
-    /// More than a large build uses, less than what brings a machine to its knees.
+    /// More than a large build uses, less than what overloads a machine.
     fn default() -> Self {
         const GIB: u64 = 1024 * 1024 * 1024;
         Self { processes: 4096, memory: 16 * GIB, disk: 20 * GIB }
     }
 }
 
-/// The port that a host is reached at when none is written: that of HTTPS.
+/// Default port of a host: HTTPS.
 pub const DEFAULT_PORT: u16 = 443;
 
-/// A host that may be reached: `api.example.com`, `*.example.com`, `127.0.0.1:8080`.
+/// An allowed host: `api.example.com`, `*.example.com`, `127.0.0.1:8080`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Host {
-    /// In lower case, without a final dot; an IPv6 address without brackets. After `*.` for a wildcard.
+    /// Lowercase, without a trailing dot or `*.`; an IPv6 address without brackets.
     name: String,
     wildcard: Wildcard,
     port: u16,
@@ -130,27 +130,27 @@ pub struct Host {
 enum Wildcard {
     /// The host itself.
     Exact,
-    /// Every host below it, and not it.
+    /// Every subdomain, but not the host itself.
     Below,
 }
 
 impl Host {
-    /// The name or address, without `*.`.
+    /// Returns the name or address, without `*.`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The port.
+    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address, if it is one and not a name.
+    /// Returns the IP address, if it is not a name.
     pub fn address(&self) -> Option<core::net::IpAddr> {
         self.name.parse().ok()
     }
 
-    /// Whether a program that asks for this name and port means this host.
+    /// Returns whether a connection to this name and port is to this host.
     pub fn covers(&self, name: &str, port: u16) -> bool {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
@@ -164,7 +164,7 @@ impl Host {
     }
 }
 
-/// Why a text is not a host.
+/// An error for a text that is not a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a host: write a name such as api.example.com, *.example.com, or an address with a port such as 127.0.0.1:8080"

@@ -1,19 +1,20 @@
-//! Keys that mean the same in several files: in the configuration, in workflows, in agent definitions.
+//! Keys with the same meaning in configuration, workflows and agent definitions.
 
 use crate::toml_reader::{At, Source, Table, quoted};
 
-/// The longest part of a branch's name that is the user's: file systems end a name at 255 bytes, and ours comes after it.
+/// Maximum length of the user's part of a branch name. File systems limit a name to 255 bytes, and acquit's part
+/// follows it.
 const REF_LIMIT: usize = 120;
 
-/// The most turns that can be asked for: more is no limit.
+/// Maximum number of turns. More is effectively no limit.
 const MOST_TURNS: u32 = 100_000;
 
-/// Whether this can be the name of a model. It becomes an argument, so it cannot be taken for an option.
+/// Returns whether a text can be a model name. It becomes an argument, so it must not look like an option.
 pub fn is_model(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.contains(|c: char| c.is_control() || c == ' ')
 }
 
-/// The name of a model.
+/// Reads `model`.
 pub(crate) fn model(table: &mut Table<'_, '_>) -> Option<String> {
     let model = table.string("model")?;
     check_model(table, &model);
@@ -39,7 +40,7 @@ pub(crate) fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
     Some(turns)
 }
 
-/// The secrets that an agent or a stage names, each once.
+/// Reads the secrets of an agent or a stage, without duplicates.
 pub(crate) fn grants(table: &mut Table<'_, '_>) -> Vec<At<String>> {
     let mut names: Vec<At<String>> = Vec::new();
     for name in table.strings("secrets").unwrap_or_default() {
@@ -53,14 +54,14 @@ pub(crate) fn grants(table: &mut Table<'_, '_>) -> Vec<At<String>> {
     names
 }
 
-/// What branches of tasks begin with.
+/// Reads `branch_prefix`.
 pub(crate) fn branch_prefix(table: &mut Table<'_, '_>) -> Option<String> {
     let prefix = table.string("branch_prefix")?;
     check_ref(table.source, &prefix, &format!("{}task", prefix.value));
     Some(prefix.value)
 }
 
-/// Notes what git would refuse as a branch.
+/// Reports a name that git would refuse as a branch.
 pub(crate) fn check_ref(source: &Source<'_>, written: &At<String>, name: &str) {
     let bad_part = |part: &str| {
         let lock = part.len() >= 5 && part.as_bytes()[part.len() - 5..].eq_ignore_ascii_case(b".lock");

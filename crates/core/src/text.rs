@@ -1,11 +1,11 @@
-//! Text that others wrote, made fit for a prompt: bounded, without hidden characters, and in a fence that it cannot
-//! close. An agent that reads it can be told what is data and what is not.
+//! Prepares untrusted text for a prompt: bounded, without hidden characters, and in a fence that it cannot close. The
+//! prompt can then tell the agent what is data.
 
-/// The shortest fence. Markdown knows three; one more stands out among the code blocks that such texts are full of.
+/// Minimum fence length. Markdown needs three; one more stands out among the code blocks in such texts.
 const FENCE_MIN: usize = 4;
 const FENCE: char = '~';
 
-/// A text in a labelled fence, cut to `limit` bytes with a visible note.
+/// Wraps a text in a labelled fence, truncated to `limit` bytes with a visible note.
 pub(crate) fn fenced(label: &str, text: &str, limit: usize) -> String {
     let shown = shown(text, limit);
     let fence: String = std::iter::repeat_n(FENCE, FENCE_MIN.max(longest_run(&shown) + 1)).collect();
@@ -13,23 +13,23 @@ pub(crate) fn fenced(label: &str, text: &str, limit: usize) -> String {
     format!("{fence} {label}\n{shown}{end}{fence}\n")
 }
 
-/// A text without a fence: bounded, nothing hidden in it.
+/// Returns a bounded text without a fence and without hidden characters.
 pub(crate) fn shown(text: &str, limit: usize) -> String {
     reveal(&cut(text, limit))
 }
 
-/// A text as one bounded line, nothing hidden in it.
+/// Returns a text as one bounded line without hidden characters.
 pub(crate) fn line(text: &str, limit: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     reveal(&crate::agent::shorten(&words.join(" "), limit))
 }
 
-/// A text of others for the middle of a line, in quotes that it cannot close.
+/// Quotes untrusted text for use within a line. The text cannot close the quotes.
 pub(crate) fn quoted(text: &str, limit: usize) -> String {
     format!("`{}`", line(text, limit).replace('`', "'"))
 }
 
-/// Cuts a text to `limit` bytes, and says so where it does. The beginning is kept: it says what the text is about.
+/// Truncates a text to `limit` bytes and notes the cut. Keeps the beginning, which says what the text is about.
 fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -38,13 +38,14 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}\n[cut here by acquit: {} more bytes]", &text[..end], text.len() - end)
 }
 
-/// Shows what a reader would not see: characters that change the direction of text, have no width, or control a terminal
-/// become escapes such as `\u{202e}`. Lines and tabs stay.
+/// Makes hidden characters visible: those that change text direction, have no width or control a terminal become
+/// escapes such as `\u{202e}`. Newlines and tabs stay; CRLF becomes LF.
 pub(crate) fn reveal(text: &str) -> String {
     visible(&text.replace("\r\n", "\n"))
 }
 
-/// The same of a text whose lines end as they may: one that is shown as it is, or goes into the history.
+/// Makes hidden characters visible without changing line endings, for text that is shown as is or stored in the
+/// history.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -57,47 +58,47 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Characters beside the control characters that can carry a message past a person's eyes.
+/// Characters, in addition to control characters, that can hide a message from a reader.
 const HIDDEN: [std::ops::RangeInclusive<char>; 17] = [
     // Soft hyphen, combining grapheme joiner, Arabic letter mark.
     '\u{ad}'..='\u{ad}',
     '\u{34f}'..='\u{34f}',
     '\u{61c}'..='\u{61c}',
-    // Fillers of Hangul and Khmer, separators of Mongolian.
+    // Hangul and Khmer fillers, Mongolian separators.
     '\u{115f}'..='\u{1160}',
     '\u{17b4}'..='\u{17b5}',
     '\u{180b}'..='\u{180f}',
     '\u{3164}'..='\u{3164}',
     '\u{ffa0}'..='\u{ffa0}',
-    // Zero width and directional marks.
+    // Zero-width and directional marks.
     '\u{200b}'..='\u{200f}',
     // Line and paragraph separators, directional embeddings and overrides.
     '\u{2028}'..='\u{202e}',
     // Invisible operators, isolates, deprecated controls.
     '\u{2060}'..='\u{206f}',
-    // Variation selectors, which can encode bytes. The one that colours an emoji is among them: no harm in seeing it.
+    // Variation selectors, which can encode bytes. They include the emoji selector; showing it does no harm.
     '\u{fe00}'..='\u{fe0f}',
     '\u{feff}'..='\u{feff}',
     '\u{fff0}'..='\u{fffb}',
-    // Format controls of shorthand and of musical notation.
+    // Format controls for shorthand and musical notation.
     '\u{1bca0}'..='\u{1bca3}',
     '\u{1d173}'..='\u{1d17a}',
-    // Tags, and the supplement of the variation selectors.
+    // Tags, and the variation selectors supplement.
     '\u{e0000}'..='\u{e0fff}',
 ];
 
-/// Whether a character is one that a person would not see, or that a terminal would act on. Lines and tabs are not.
+/// Returns whether a character is invisible or controls a terminal. Newlines and tabs are not hidden.
 pub fn is_hidden(c: char) -> bool {
     let plain = matches!(c, '\n' | '\t');
     !plain && (c.is_control() || HIDDEN.iter().any(|range| range.contains(&c)))
 }
 
-/// The longest run of the fence's character.
+/// Returns the length of the longest run of the fence character.
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != FENCE).map(str::len).max().unwrap_or(0)
 }
 
-/// The first line, visible, at most `width` characters.
+/// Returns the first line with hidden characters made visible, at most `width` characters.
 pub fn first_line(text: &str, width: usize) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
     let shown = visible(first).replace('\t', " ");

@@ -1,52 +1,52 @@
-//! Moments and lengths of time as plain numbers. Reading a clock is the business of others.
+//! Timestamps and durations as plain numbers. This module never reads a clock.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since 1970 (UTC).
+/// A point in time, in milliseconds since 1970 (UTC).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// This moment, later by a length of time. Saturates instead of wrapping.
+    /// Returns this time plus a duration. Saturates instead of wrapping.
     #[must_use]
     pub fn plus(self, length: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(length.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// Returns the time since `earlier`; zero if this is not later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
-/// A length of time as people write it: `90s`, `10m`, `1h30m`, `500ms`. Kept and shown in whole milliseconds.
+/// A duration as people write it: `90s`, `10m`, `1h30m`, `500ms`. Stored in whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u64", from = "u64")]
 pub struct Span(Duration);
 
-/// The longest span that can be written: a year. What is longer is a typing error.
+/// The longest span that can be written: a year. Anything longer is a typo.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 impl Span {
-    /// A span of whole seconds.
+    /// Creates a span of whole seconds.
     pub const fn secs(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }
 
-    /// A span of whole minutes.
+    /// Creates a span of whole minutes.
     pub const fn mins(minutes: u64) -> Self {
         Self(Duration::from_secs(minutes * 60))
     }
 
-    /// The span as the standard library's type.
+    /// Converts to the standard library's type.
     pub const fn duration(self) -> Duration {
         self.0
     }
 
-    /// Reads `1h30m`, `10m`, `90s`, `500ms`, or a sum of them in falling order.
+    /// Parses `1h30m`, `10m`, `90s`, `500ms`, or a sum of units in descending order.
     pub fn parse(text: &str) -> Option<Self> {
         const UNITS: [(&str, u64); 5] =
             [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
@@ -84,7 +84,7 @@ impl From<u64> for Span {
 }
 
 impl fmt::Display for Span {
-    /// Two units at most: `1h 05m`, `3m 20s`, `4.2s`, `230ms`.
+    /// Shows at most two units: `1h 05m`, `3m 20s`, `4.2s`, `230ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match u64::from(*self) {
             ms @ 0..1_000 => format!("{ms}ms"),
@@ -96,7 +96,8 @@ impl fmt::Display for Span {
     }
 }
 
-/// How long to wait after something has failed that had failed so often before: `first`, twice as long each time, `longest` at most.
+/// Returns the delay after a failure that was preceded by `before` failures: `first`, doubled each time, up to
+/// `longest`.
 pub fn backoff(first: Duration, before: u32, longest: Duration) -> Duration {
     first.saturating_mul(2_u32.saturating_pow(before)).min(longest)
 }

@@ -1,20 +1,20 @@
-//! The table of prices: what providers ask of those who pay by use, without reductions for batches or for waiting.
+//! The price table: pay-as-you-go prices of providers, without batch or off-peak discounts.
 
 use super::{Of, Price};
 
-/// The day of which the table is.
+/// Date of the table.
 pub const AS_OF: &str = "2026-11-16";
 
-/// A model's prices.
+/// The prices of a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listed {
     usual: Price,
-    /// From how many tokens of a prompt on it costs something else, and what.
+    /// Prompt size in tokens above which other prices apply, and these prices.
     long: Option<(u64, Price)>,
 }
 
 impl Listed {
-    /// The prices for a prompt of so many tokens.
+    /// Returns the prices for a prompt of this many tokens.
     pub(super) fn at(&self, prompt: u64, of: Of) -> Price {
         match (self.long, of) {
             (Some((above, price)), Of::Request) if prompt > above => price,
@@ -23,7 +23,7 @@ impl Listed {
     }
 }
 
-/// Finds a model by its name.
+/// Finds a model by name.
 pub(super) fn find(model: &str) -> Option<&'static Listed> {
     let place = MODELS.binary_search_by(|(name, _)| (*name).cmp(model)).ok()?;
     MODELS.get(place).map(|(_, listed)| listed)
@@ -47,8 +47,8 @@ const fn tiered(usual: Price, above: u64, long: Price) -> Listed {
     Listed { usual, long: Some((above, long)) }
 }
 
-/// In the order of their names. Millionths of a dollar for a million tokens: input, output, cache read, cache written for five
-/// minutes and for an hour.
+/// Sorted by name. Millionths of a dollar per million tokens: input, output, cache read, 5-minute cache write, 1-hour
+/// cache write.
 #[rustfmt::skip]
 const MODELS: [(&str, Listed); 55] = [
     ("claude-fable-5", listed(price(10_000_000, 50_000_000, Some(1_000_000), Some(12_500_000), Some(20_000_000)))),
