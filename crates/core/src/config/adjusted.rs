@@ -1,4 +1,4 @@
-//! What a project wants otherwise in a workflow: `[workflows.nightshift]` changes a few values without a copy of the whole file.
+//! Overrides for a workflow: `[workflows.nightshift]` changes a few values without a copy of the file.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::ids::Name;
 use crate::workflow::{Work, Workflow};
 
-/// Values that count before those of the workflow's own file.
+/// Values that override those of the workflow file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Adjusted {
-    /// Variables of its templates.
+    /// Template variables.
     pub variables: BTreeMap<String, String>,
-    /// Models of its agent stages, by stage.
+    /// Models of agent stages, by stage.
     pub models: BTreeMap<Name, String>,
 }
 
 impl Adjusted {
-    /// The same over what another file says.
+    /// Returns these overrides, with those of another file as the fallback.
     #[must_use]
     pub fn over(mut self, mut under: Self) -> Self {
         under.variables.append(&mut self.variables);
@@ -26,7 +26,7 @@ impl Adjusted {
         under
     }
 
-    /// Changes the workflow. Gives the stages that are named and that it does not have as agent stages.
+    /// Applies the overrides to a workflow. Returns the named stages that are not agent stages of it.
     pub fn adjust(&self, workflow: &mut Workflow) -> Vec<Name> {
         workflow.variables.extend(self.variables.clone());
         let mut unknown = Vec::new();

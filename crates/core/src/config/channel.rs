@@ -1,5 +1,5 @@
-//! The kinds of notification channels. Each is one file below `channel/` with its settings and how they are read, and one line in the table
-//! `kinds!`. How a message is sent is the file of the same name in `acquit-run`'s `notify`.
+//! The kinds of notification channels. Each has one file below `channel/`, with its settings and their reader, and one
+//! line in the table `kinds!`. The file of the same name in `acquit-run`'s `notify` sends the messages.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +22,19 @@ pub use slack::Slack;
 pub use teams::Teams;
 pub use webhook::Webhook;
 
-/// What a kind of channel says about itself.
+/// A kind of channel.
 pub(crate) trait Kind: Sized {
-    /// Its name in TOML: `kind = "ntfy"`.
+    /// Name in TOML: `kind = "ntfy"`.
     const WORD: &'static str;
 
-    /// The keys that are its own, beside `kind` and `events`.
+    /// Its own keys, in addition to `kind` and `events`.
     const KEYS: &'static [&'static str];
 
-    /// Reads the settings. Mistakes are reported; `None` if the channel cannot be used.
+    /// Reads the settings and reports mistakes. Returns `None` if the channel cannot be used.
     fn read(fields: &mut Fields<'_, '_, '_>) -> Option<Self>;
 }
 
-/// Makes the enum of all kinds.
+/// Defines the enum of all kinds.
 macro_rules! kinds {
     ($d:tt $($(#[$doc:meta])* $kind:ident,)+) => {
         /// A kind of channel with its settings.
@@ -48,7 +48,7 @@ macro_rules! kinds {
         const KINDS: &[(&str, (Reader, &[&'static str]))] =
             &[$(($kind::WORD, (|fields| $kind::read(fields).map(Target::$kind), $kind::KEYS)),)+];
 
-        /// Evaluates an expression with the settings of a channel, whatever its kind.
+        /// Evaluates an expression with the settings of a channel of any kind.
         #[macro_export]
         macro_rules! each_channel {
             ($d target:expr, $d settings:ident => $d body:expr) => {
@@ -63,22 +63,22 @@ macro_rules! kinds {
 kinds! { $
     /// A topic of an ntfy server.
     Ntfy,
-    /// A signed HTTP request to a server of the user's own.
+    /// A signed HTTP request to the user's own server.
     Webhook,
-    /// A Slack channel, by an incoming webhook.
+    /// A Slack channel, through an incoming webhook.
     Slack,
-    /// A Discord channel, by a webhook.
+    /// A Discord channel, through a webhook.
     Discord,
-    /// A channel of Microsoft Teams, by a workflow that takes webhooks.
+    /// A Microsoft Teams channel, through a workflow with a webhook trigger.
     Teams,
-    /// A notification on the desktop.
+    /// A desktop notification.
     Desktop,
-    /// Mail by an SMTP server.
+    /// Email through an SMTP server.
     Email,
 }
 
 impl Target {
-    /// Reads the kind of a channel and its settings. `secrets` are the names that are declared.
+    /// Reads the kind of a channel and its settings. `secrets` are the declared names.
     pub(super) fn read(table: &mut Table<'_, '_>, secrets: &[&str]) -> Option<Self> {
         let kind = table.word("kind", KINDS);
         let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
@@ -104,7 +104,7 @@ pub(crate) struct Fields<'f, 't, 's> {
 }
 
 impl Fields<'_, '_, '_> {
-    /// `url`: an address to send to, without the slash at its end.
+    /// Reads `url`, the address to send to, without a trailing slash.
     pub(super) fn url(&mut self) -> Option<String> {
         let url = self.table.string("url")?;
         let rest = url.value.strip_prefix("https://").or_else(|| url.value.strip_prefix("http://"));
@@ -118,7 +118,7 @@ impl Fields<'_, '_, '_> {
         Some(url.value.trim_end_matches('/').to_owned())
     }
 
-    /// The name of a secret, which must be declared.
+    /// Reads the name of a secret, which must be declared.
     pub(super) fn secret(&mut self, key: &'static str) -> Option<String> {
         let name: At<String> = self.table.string(key)?;
         if !self.secrets.contains(&name.value.as_str()) {
@@ -130,7 +130,7 @@ impl Fields<'_, '_, '_> {
         Some(name.value)
     }
 
-    /// Reports an address that a token would go to in the clear. On the loopback interface nobody reads along.
+    /// Reports an address to which a token would be sent unencrypted. The loopback interface is safe.
     pub(super) fn encrypted(&mut self, url: &str) {
         if is_encrypted(url) {
             return;
@@ -141,7 +141,7 @@ impl Fields<'_, '_, '_> {
         self.table.source.report(written.place, what, Some(hint));
     }
 
-    /// The secret whose value is the whole address of an incoming webhook: whoever knows it can post.
+    /// Reads the secret whose value is the full address of an incoming webhook. Anyone who knows it can post.
     pub(super) fn incoming_webhook(&mut self, example: &str) -> Option<String> {
         let secret = self.secret("secret");
         let hint = format!(
@@ -152,7 +152,7 @@ impl Fields<'_, '_, '_> {
     }
 }
 
-/// Whether nobody on the way can read what is sent to this address.
+/// Returns whether the connection to this address is encrypted or local.
 pub fn is_encrypted(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,6 +1,8 @@
-//! The user's own settings as a floor: a repository can ask for more safety than the user's own file, never for less.
+//! The user's own settings as a floor: a repository can be stricter than the user's own file, never laxer.
 //!
-//! | key | what holds where the user's file has it |
+//! Keys with a floor:
+//!
+//! | key in the user's file | effective value |
 //! |---|---|
 //! | `sandbox` | the stricter mode |
 //! | `network.agents`, `.gates`, `.setup`, also in stages and gates | the narrower network |
@@ -11,7 +13,7 @@
 //! | `agents.<name>.billing` | the user's |
 //! | `retention.unfinished`, `.disk` | the user's |
 //!
-//! A key that the user's file leaves out has no floor: then the repository's value counts, once the repository is trusted.
+//! A key that the user's file omits has no floor: the repository's value applies once the repository is trusted.
 
 use std::collections::BTreeMap;
 
@@ -23,36 +25,36 @@ use crate::time::Span;
 use crate::toml_reader::Table;
 use crate::workflow::{Action, Work, Workflow};
 
-/// What the user's own file says outright.
+/// Settings that the user's own file states explicitly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Floor {
-    /// How much of the sandbox there must be.
+    /// Least strict sandbox mode.
     pub sandbox: Option<Mode>,
-    /// The widest networks of agents, gates and setup.
+    /// Widest network of agents, gates and setup.
     pub networks: [Option<Network>; 3],
-    /// The most processes.
+    /// Maximum number of processes.
     pub processes: Option<u32>,
-    /// The most memory.
+    /// Maximum memory.
     pub memory: Option<u64>,
-    /// The most disk.
+    /// Maximum disk usage.
     pub disk: Option<u64>,
-    /// Branches that nothing moves.
+    /// Protected branches.
     pub protected: Vec<String>,
-    /// Paths that nothing sees.
+    /// Hidden paths.
     pub hide: Vec<String>,
-    /// The forge, if that is none.
+    /// Whether the forge is `none`.
     pub no_forge: bool,
-    /// Whether a forge must not merge by itself.
+    /// Whether automatic merges are off.
     pub no_auto_merge: bool,
-    /// Who pays for an agent.
+    /// Who pays, by agent.
     pub billing: BTreeMap<Name, Billing>,
-    /// How long workspaces of unfinished tasks stay.
+    /// How long to keep workspaces of unfinished tasks.
     pub unfinished: Option<Span>,
-    /// How much room workspaces may take.
+    /// Maximum total size of workspaces.
     pub workspaces: Option<u64>,
 }
 
-/// The keys of a floor that a file has. Noted before the file is read, because reading uses it up.
+/// The floor keys that a file contains. Collected before the file is read, because reading consumes it.
 pub(super) struct Outright(Vec<&'static str>);
 
 const SANDBOX: &str = "sandbox";
@@ -75,7 +77,7 @@ impl Outright {
 }
 
 impl Floor {
-    /// The floor that a user's own file makes.
+    /// Creates the floor from a user's own file.
     pub(super) fn of(user: &Config, outright: &Outright) -> Self {
         let widest = [user.network.agents, user.network.gates, user.network.setup];
         let billing = user.agents.iter().filter_map(|(name, agent)| Some((name.clone(), agent.billing?)));
@@ -95,7 +97,7 @@ impl Floor {
         }
     }
 
-    /// Holds a project's configuration to it.
+    /// Applies the floor to a project's configuration.
     pub fn hold(&self, config: &mut Config) {
         if let Some(mode) = self.sandbox.filter(|mode| strictness(*mode) > strictness(config.sandbox)) {
             config.sandbox = mode;
@@ -130,7 +132,7 @@ impl Floor {
         }
     }
 
-    /// Holds a workflow to it: stages and gates have networks of their own.
+    /// Applies the floor to a workflow, because stages and gates have their own network settings.
     pub fn hold_workflow(&self, workflow: &mut Workflow) {
         for gate in &mut workflow.gates {
             gate.network = gate.network.map(|network| narrower(network, self.networks[1]));
@@ -149,7 +151,7 @@ impl Floor {
     }
 }
 
-/// How much a mode holds back, for comparing.
+/// Ranks modes by strictness.
 fn strictness(mode: Mode) -> u8 {
     match mode.name() {
         "off" => 0,
@@ -186,7 +188,7 @@ mod tests {
         read_over(".acquit/acquit.toml", project, user).unwrap()
     }
 
-    /// What the user says, what the project says, and a key of what comes of both.
+    /// Each case: the user's file, the project's file, and a key of the result.
     #[test]
     fn a_project_can_raise_the_floor_and_not_lower_it() {
         type Look = fn(&Config) -> String;

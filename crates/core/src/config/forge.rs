@@ -1,60 +1,60 @@
-//! Where finished work goes: the forge, and what a request there has.
+//! Forge and pull request settings.
 
 use serde::{Deserialize, Serialize};
 
 use crate::publishing::Publishing;
 
-/// `[forge]`: what cannot be told from the remote's address, and what every request has.
+/// `[forge]`: what the remote's address does not tell, and defaults of all pull requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forge {
-    /// Which; `None` to tell it from the host.
+    /// Forge product; `None` derives it from the host.
     pub kind: Option<Kind>,
-    /// The host of its pages, where it is not that of the remote (an alias of SSH).
+    /// Web host, if it differs from the remote's host (an SSH alias).
     pub host: Option<String>,
-    /// The address of its API, where it is not the usual one of the host.
+    /// API address, if it is not the usual one of the host.
     pub api: Option<String>,
-    /// The project that requests are made in, `group/name`, where it is not that of the remote.
+    /// Project for pull requests, `group/name`, if it is not the remote's.
     pub project: Option<String>,
-    /// The remote that requests are made against; `None` for `upstream` where `origin` is a fork of it, else `origin`.
+    /// Remote for pull requests; `None` uses `upstream` if `origin` is a fork of it, else `origin`.
     pub remote: Option<String>,
-    /// The remote that branches are pushed to, where that is a fork; `None` for the same, or for `origin` if that is one.
+    /// Remote to push branches to, if it is a fork; `None` uses the same remote, or `origin` if that is the fork.
     pub push_remote: Option<String>,
-    /// The secret of `[secrets]` that is its token.
+    /// Name of the secret in `[secrets]` that is the token.
     pub token: Option<String>,
-    /// The hosts that `token` is for: those that the same file names, and those of the user's own configuration.
+    /// Hosts that `token` may go to: those in the same file, and those in the user's own configuration.
     pub token_hosts: Vec<String>,
-    /// The hosts that the user's own configuration names. Tokens of the user's environment may go there.
+    /// Hosts in the user's own configuration. Tokens of the user's environment may go there.
     pub own_hosts: Vec<String>,
-    /// A file of certificates to trust, of a forge with an authority of its own.
+    /// File with CA certificates to trust, for a forge with its own CA.
     pub ca: Option<String>,
-    /// The proxy that leads to it. Never taken from the environment.
+    /// Proxy to the forge. Never read from the environment.
     pub proxy: Option<String>,
-    /// Whether requests say what the work cost; `None` for yes.
+    /// Whether pull requests show the cost of the work; `None` means yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<bool>,
-    /// What every request has, unless its stage says otherwise.
+    /// Defaults of all pull requests; stages can override them.
     pub request: Publishing,
 }
 
-/// The forges that acquit speaks to.
+/// The supported forges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// GitHub, also Enterprise.
+    /// GitHub, including Enterprise.
     GitHub,
-    /// GitLab, also self-hosted.
+    /// GitLab, including self-hosted.
     GitLab,
-    /// None: work ends on a local branch, whatever the remote is.
+    /// No forge: work ends on a local branch, whatever the remote is.
     None,
 }
 
 impl Kind {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 3] =
         [("github", Self::GitHub), ("gitlab", Self::GitLab), ("none", Self::None)];
 
-    /// What people call it.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::GitHub => "GitHub",

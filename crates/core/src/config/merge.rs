@@ -1,13 +1,13 @@
-//! What a project says about merging.
+//! Merge settings of a project.
 
 use serde::{Deserialize, Serialize};
 
-/// How the merge queue works.
+/// Settings of the merge queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merge {
-    /// How many candidates are tested together at most.
+    /// Maximum number of candidates to test together.
     pub batch: u32,
-    /// What a forge makes of a request's commits.
+    /// How a forge merges the commits of a pull request.
     #[serde(default)]
     pub method: Method,
     /// Who merges.
@@ -15,25 +15,25 @@ pub struct Merge {
     pub by: By,
 }
 
-/// What a forge makes of the commits of a request that it merges.
+/// How a forge merges the commits of a pull request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// One commit.
+    /// Squash them into one commit.
     #[default]
     Squash,
-    /// A merge of them.
+    /// Create a merge commit.
     Merge,
-    /// The same commits, on the base branch.
+    /// Rebase them onto the base branch.
     Rebase,
 }
 
 impl Method {
-    /// The words for them.
+    /// All methods with their names.
     pub const ALL: [(&str, Self); 3] =
         [("squash", Self::Squash), ("merge", Self::Merge), ("rebase", Self::Rebase)];
 
-    /// Its word.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Squash => "squash",
@@ -43,11 +43,11 @@ impl Method {
     }
 }
 
-/// Who merges what stands in the queue.
+/// Who merges the candidates in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// The forge of the repository, where there is one; else acquit.
+    /// The forge of the repository if there is one, else acquit.
     #[default]
     Forge,
     /// acquit, into the branch of the user's repository.
@@ -55,17 +55,17 @@ pub enum By {
 }
 
 impl By {
-    /// The words for them.
+    /// All variants with their names.
     pub const ALL: [(&str, Self); 2] = [("forge", Self::Forge), ("local", Self::Local)];
 }
 
 impl Merge {
-    /// The largest batch: a failing one is halved until the culprit is found, so a larger one costs more than it saves.
+    /// Maximum batch size. A failing batch is bisected, so a larger one costs more than it saves.
     pub const MOST: u32 = 64;
 }
 
 impl Default for Merge {
-    /// Three halvings find a culprit among eight.
+    /// With eight candidates, three bisections find the failing one.
     fn default() -> Self {
         Self { batch: 8, method: Method::default(), by: By::default() }
     }

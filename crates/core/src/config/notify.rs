@@ -1,4 +1,4 @@
-//! Where notices and reports of the night go.
+//! Notification and report settings.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,36 @@ use crate::level::Level;
 use crate::schedule::{Cron, local};
 use crate::time::Timestamp;
 
-/// The words for levels in the configuration.
+/// Levels with their names in the configuration.
 pub const LEVELS: [(&str, Level); 3] =
     [("info", Level::Info), ("warning", Level::Warning), ("error", Level::Error)];
 
-/// What people are told of, and by which way.
+/// Notification settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
-    /// The ways, by name.
+    /// Channels by name.
     pub channels: BTreeMap<Name, Channel>,
-    /// Where the morning report is written besides.
+    /// Other destinations of the morning report.
     pub report: Reports,
 }
 
-/// A way to tell people something.
+/// A notification channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Where messages go.
+    /// Destination of messages.
     pub target: Target,
-    /// What is told.
+    /// Events to send.
     pub events: Vec<Told>,
-    /// Only about repositories with these short names; about all if there are none.
+    /// Short names of repositories to notify about; empty means all.
     pub projects: Vec<String>,
-    /// Only what matters so much.
+    /// Minimum level.
     pub level: Level,
-    /// Only at these hours; what happens at others waits for them.
+    /// Hours in which to send. Messages at other times wait for these hours.
     pub hours: Option<Hours>,
 }
 
 impl Channel {
-    /// Whether something about a repository is to be told here.
+    /// Returns whether the channel wants an event of a repository.
     pub fn wants(&self, told: Told, project: Option<&str>) -> bool {
         let named = |project: &str| self.projects.iter().any(|name| name == project);
         self.events.contains(&told)
@@ -48,17 +48,17 @@ impl Channel {
     }
 }
 
-/// Hours of the day, such as `08:00-20:00`; `22:00-06:00` goes over midnight.
+/// Hours of the day, such as `08:00-20:00`; `22:00-06:00` spans midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hours {
-    /// The first minute, since midnight.
+    /// First minute, counted from midnight.
     pub from: u16,
-    /// The minute after the last.
+    /// Minute after the last.
     pub to: u16,
 }
 
 impl Hours {
-    /// When a message may be sent that is made now; `None` if at once.
+    /// Returns when to send a message that is created now; `None` means at once.
     pub fn later(self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let local = local(now, zone)?;
         let minute = u16::try_from(i32::from(local.hour()) * 60 + i32::from(local.minute())).ok()?;
@@ -92,10 +92,10 @@ impl std::str::FromStr for Hours {
     }
 }
 
-/// What people can be told of.
+/// The events to notify about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
-    /// A task waits for a person.
+    /// A task needs human input.
     NeedsPerson,
     /// A task is done.
     Done,
@@ -106,7 +106,7 @@ pub enum Told {
 }
 
 impl Told {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 4] = [
         ("needs_person", Self::NeedsPerson),
         ("done", Self::Done),
@@ -114,7 +114,7 @@ impl Told {
         ("report", Self::Report),
     ];
 
-    /// How much it matters.
+    /// Returns the level.
     pub fn level(self) -> Level {
         match self {
             Self::Done | Self::Report => Level::Info,
@@ -123,50 +123,50 @@ impl Told {
         }
     }
 
-    /// Its word.
+    /// Returns the name.
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(_, told)| *told == self).map_or("", |(word, _)| word)
     }
 }
 
-/// Where the morning report is written.
+/// Destinations of the morning report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reports {
-    /// A file, relative to the repository or absolute; the newest report stands first.
+    /// File, relative to the repository or absolute; the newest report comes first.
     pub file: Option<String>,
-    /// A page of Confluence.
+    /// Confluence page.
     pub confluence: Option<Page>,
-    /// The hour before which nobody is sent a message about a night; `None` to send it when the night is over.
+    /// Time of day before which no message about a night is sent; `None` sends it when the night ends.
     pub at: Option<Cron>,
 }
 
-/// A page of Confluence.
+/// A Confluence page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The site, such as `https://team.atlassian.net/wiki`.
+    /// Address of the site, such as `https://team.atlassian.net/wiki`.
     pub url: String,
-    /// The page's id.
+    /// Page id.
     pub id: String,
-    /// Who writes, for a token of the cloud; without one, the token is a personal one of a Data Center.
+    /// User of a Confluence Cloud token. Without one, the token is a Data Center personal access token.
     pub user: Option<String>,
-    /// The secret with the token.
+    /// Name of the secret with the token.
     pub token: String,
-    /// Which of the two interfaces it has.
+    /// API flavour.
     pub flavour: Flavour,
 }
 
-/// The two interfaces of Confluence.
+/// The two APIs of Confluence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flavour {
-    /// The one of the cloud.
+    /// Confluence Cloud.
     #[default]
     Cloud,
-    /// The one of an own server.
+    /// Confluence Data Center.
     DataCenter,
 }
 
 impl Flavour {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("cloud", Self::Cloud), ("data center", Self::DataCenter)];
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_happens_outside_of_the_hours_waits_for_them() {
-        // Midnight of 1970 in UTC, and some hours after it.
+        // Midnight of 1970 in UTC, and some hours later.
         let at = |hour: i64| Timestamp(hour * 3_600_000);
         let later = |hours: &str, hour: i64| hours.parse::<Hours>().unwrap().later(at(hour), &TimeZone::UTC);
         assert_eq!(later("08:00-20:00", 12), None);

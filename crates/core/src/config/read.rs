@@ -1,6 +1,6 @@
-//! Reads a project's `.acquit/acquit.toml`. Every mistake is reported, with its place and what can be done about it.
+//! Reads a project's `.acquit/acquit.toml`. Reports every mistake with its location and a hint.
 //!
-//! A configuration with everything in it:
+//! A configuration with every key:
 #![doc = concat!("```toml\n", include_str!("../../reference/acquit.toml"), "```")]
 
 use std::collections::BTreeMap;
@@ -28,21 +28,21 @@ mod waiting;
 
 use safety::{access, limits, network, protected, secrets, trusted_paths};
 
-/// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
+/// Default timeout of setup: dependencies may have to be downloaded and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
 
-/// A configuration with everything in it, and a word about each key.
+/// A configuration with every key, each with a comment.
 pub const REFERENCE: &str = include_str!("../../reference/acquit.toml");
 
-/// The form of a configuration, for editors: a JSON Schema.
+/// Returns the JSON Schema of the configuration, for editors.
 pub fn schema() -> serde_json::Value {
     let mut schema = reference().schema();
-    // Gates are read by the same reader, over a reference that has every kind of them.
+    // Workflows use the same reader for gates, over a reference with every kind of gate.
     schema["properties"]["gates"] = crate::workflow::schema()["properties"]["gates"].take();
     schema
 }
 
-/// The reference, read.
+/// Parses the reference.
 fn reference() -> Source<'static> {
     #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
     let (source, root) = Source::parse("acquit.toml", REFERENCE).expect("the reference is TOML");
@@ -59,22 +59,22 @@ enum Whose {
     Project,
 }
 
-/// Reads and checks the user's own configuration. `file` is what mistakes call it.
+/// Reads and checks the user's own configuration. `file` is its name in mistakes.
 pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
     let config = config(Table::root(&source, &root), Config::default(), Whose::User);
     source.end(Some(config))
 }
 
-/// Reads a project's configuration over what the user's says: its values stand where this one is silent, and its agents, secrets, models, prices and
-/// variables beside those of this one.
+/// Reads a project's configuration on top of the user's. The user's values apply where the project sets none. Agents,
+/// secrets, models, prices and variables of both files are combined.
 pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
     let config = config(Table::root(&source, &root), under, Whose::Project);
     source.end(Some(config))
 }
 
-/// The same for a file that has mistakes: what could be read of it beside them. `None` if it is not TOML at all.
+/// Like [`read_over`], but also returns what could be read from a file with mistakes. `None` if it is not TOML at all.
 pub fn look_over(file: &str, text: &str, under: Config) -> (Option<Config>, Vec<Mistake>) {
     let (source, root) = match Source::parse(file, text) {
         Ok(parsed) => parsed,
@@ -87,7 +87,7 @@ pub fn look_over(file: &str, text: &str, under: Config) -> (Option<Config>, Vec<
     }
 }
 
-/// Modes of the sandbox that are no more.
+/// Sandbox modes that no longer exist.
 const FORMER_MODES: [(&str, &str); 1] = [(
     "strict",
     "write \"on\", the default: nothing starts where a wall is missing; \"reduced\" accepts what the machine has",
@@ -213,7 +213,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     config
 }
 
-/// Reads what is wanted otherwise in a workflow.
+/// Reads overrides for a workflow.
 fn adjusted(mut table: Table<'_, '_>) -> Adjusted {
     let variables = table.table("variables").map(crate::workflow::variables).unwrap_or_default();
     let mut models = BTreeMap::new();
@@ -229,7 +229,7 @@ fn adjusted(mut table: Table<'_, '_>) -> Adjusted {
     Adjusted { variables, models }
 }
 
-/// Budgets, and the gates that spend them.
+/// Reads budgets, and the gates that spend them.
 fn proof(
     root: &mut Table<'_, '_>,
     under: (Vec<Gate>, BTreeMap<Name, u32>),
@@ -253,7 +253,7 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     if copy.is_empty() {
         table.require("run", "say what is run: run = \"npm ci\"");
     }
-    // Files alone need no command.
+    // Copying files alone needs no command.
     let nothing = || Command::Program(vec!["true".to_owned()]);
     let run = run.or_else(|| (!table.has("run") && !copy.is_empty()).then(nothing));
     let mut lock_files = Vec::new();
@@ -275,7 +275,7 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     Some(Setup { run: run?, lock_files, timeout, env, copy })
 }
 
-/// How a secret is declared.
+/// Returns an example declaration of a secret.
 pub(in crate::config) fn declare(name: &str) -> String {
     let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
     format!("declare it in acquit.toml: [secrets] with {name} = {{ env = \"{name}\" }}")

@@ -1,4 +1,5 @@
-//! What a workflow asks of the configuration: agents, secrets and channels that its stages name. Looked at before anything runs.
+//! Checks that the configuration has the agents, secrets and channels that the stages of a workflow name. Runs before
+//! anything starts.
 
 use super::read::declare;
 use super::{Agent, Config};
@@ -6,51 +7,51 @@ use crate::ids::Name;
 use crate::toml_reader::did_you_mean;
 use crate::workflow::{Action, AgentWork, Notify, Work, Workflow};
 
-/// A stage that names something which the configuration does not have.
+/// A stage that names something the configuration does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("workflow `{workflow}`, stage `{stage}`: {what}")]
 pub struct Lacking {
-    /// The workflow.
+    /// Workflow name.
     pub workflow: Name,
-    /// The stage.
+    /// Stage name.
     pub stage: Name,
     /// What is missing.
     pub what: Lack,
-    /// What could be done about it.
+    /// Hint on how to fix it.
     pub hint: Option<String>,
 }
 
-/// What a stage needs and does not find.
+/// What a stage needs but the configuration does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lack {
     /// It names no agent, and the project has no default.
     #[error("no agent, and there is no default")]
     NoAgent,
-    /// It names an agent that is not declared.
+    /// It names an undeclared agent.
     #[error("unknown agent `{0}`")]
     Agent(Name),
-    /// It names a secret that is not declared.
+    /// It names an undeclared secret.
     #[error("unknown secret `{0}`")]
     Secret(String),
-    /// It sends a message, and the configuration has nowhere to send it.
+    /// It sends a message, but no channel is configured.
     #[error("it sends a message, and there is no channel")]
     NoChannel,
-    /// It names a channel that is not declared.
+    /// It names an undeclared channel.
     #[error("unknown channel `{0}`")]
     Channel(Name),
-    /// It names a secret whose variable its agent already has from elsewhere.
+    /// It names a secret whose variable its agent already gets from elsewhere.
     #[error("the secret `{secret}` is also in `{list}` of the agent `{agent}`")]
     Twice {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// The agent.
+        /// Name of the agent.
         agent: Name,
-        /// Where it has it from: `env` or `pass_env`.
+        /// Other source of the variable: `env` or `pass_env`.
         list: &'static str,
     },
 }
 
-/// Everything that stages of the workflow name and this configuration does not have.
+/// Returns everything that stages of the workflow name and the configuration does not have.
 pub fn check_stages(workflow: &Workflow, config: &Config) -> Vec<Lacking> {
     let mut lacking = Vec::new();
     for stage in &workflow.stages {

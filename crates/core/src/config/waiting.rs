@@ -1,23 +1,23 @@
-//! Waiting for the provider of a model: how long, and at which hours to go on.
+//! How long to wait for the model's provider, and when to continue.
 
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::Hours;
 use crate::time::Span;
 
-/// What is done while the model's provider accepts no work.
+/// What to do while the model's provider accepts no work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Waiting {
-    /// Whether a usage limit is waited for.
+    /// Whether to wait for a usage limit to reset.
     pub usage: Patience,
-    /// The longest wait for a usage limit; for what takes longer a person is asked.
+    /// Maximum wait for a usage limit. For longer waits, a person is asked.
     pub longest: Span,
-    /// How long after the moment that the provider named: clocks differ, and everybody comes back at once.
+    /// Extra delay after the time that the provider names: clocks differ, and all clients come back at once.
     pub slack: Span,
-    /// The hours of the day in which a leg that waited goes on; `None` for all of them.
+    /// Hours of the day in which a waiting leg continues; `None` means any.
     pub hours: Option<Hours>,
-    /// The time zone of the hours by its IANA name; `None` for the machine's own.
+    /// IANA name of the time zone of the hours; `None` uses the machine's.
     pub zone: Option<String>,
 }
 
@@ -25,10 +25,10 @@ pub struct Waiting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Patience {
-    /// Until it is over.
+    /// Wait until the limit resets.
     #[default]
     Wait,
-    /// Not at all: a person is asked at once.
+    /// Ask a person at once.
     Ask,
 }
 
@@ -36,7 +36,7 @@ impl Default for Waiting {
     fn default() -> Self {
         Self {
             usage: Patience::Wait,
-            // Weekly limits exist; whoever wants to wait for those says so.
+            // Weekly limits exist; users who want to wait for those can configure it.
             longest: Span::mins(24 * 60),
             slack: Span::mins(1),
             hours: None,

@@ -1,8 +1,8 @@
-//! `kind = "desktop"`: a notification on the desktop of the machine that `acquit serve` runs on.
+//! `kind = "desktop"`: a desktop notification on the machine that runs `acquit serve`.
 
 use super::{Fields, Kind};
 
-/// A notification on the desktop, by `notify-send`.
+/// A desktop notification through `notify-send`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Desktop {}
 

@@ -1,11 +1,11 @@
-//! `kind = "discord"`: a Discord channel, by a webhook.
+//! `kind = "discord"`: a Discord channel, through a webhook.
 
 use super::{Fields, Kind};
 
-/// A Discord channel, by a webhook.
+/// A Discord channel, through a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discord {
-    /// The secret with the webhook's address.
+    /// Name of the secret with the webhook address.
     pub secret: String,
 }
 

@@ -1,43 +1,43 @@
-//! `kind = "email"`: mail by an SMTP server.
+//! `kind = "email"`: email through an SMTP server.
 
 use super::{Fields, Kind};
 use crate::toml_reader::quoted;
 
-/// Mail by an SMTP server.
+/// Email through an SMTP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Email {
-    /// The server's name.
+    /// Server name.
     pub host: String,
-    /// Its port.
+    /// Server port.
     pub port: u16,
-    /// How the connection is encrypted.
+    /// Encryption of the connection.
     pub encryption: Encryption,
-    /// A file with certificates to trust, beside those that are known.
+    /// File with CA certificates to trust, in addition to the known ones.
     pub ca: Option<String>,
-    /// Who sends.
+    /// Sender address.
     pub from: String,
-    /// Who receives.
+    /// Recipient addresses.
     pub to: Vec<String>,
-    /// The name to log in with.
+    /// Login name.
     pub user: Option<String>,
-    /// The secret with the password.
+    /// Name of the secret with the password.
     pub password: Option<String>,
 }
 
-/// How a connection to a mail server is encrypted.
+/// Encryption of a connection to a mail server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encryption {
-    /// It begins in the clear and is encrypted before anything is said. A server that does not offer it is refused.
+    /// Starts unencrypted and upgrades before anything is sent. A server that does not offer it is refused.
     #[default]
     Starttls,
-    /// From the first byte on.
+    /// Encrypted from the first byte.
     Tls,
-    /// Not at all: only for a server on this machine.
+    /// Unencrypted; only for a server on this machine.
     None,
 }
 
 impl Encryption {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 3] =
         [("starttls", Self::Starttls), ("tls", Self::Tls), ("none", Self::None)];
 }
@@ -105,13 +105,13 @@ impl Kind for Email {
     }
 }
 
-/// Whether a server is on this machine.
+/// Returns whether a server is on this machine.
 fn is_local(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether a text can stand in a command of SMTP as an address.
+/// Returns whether a text can be used as an address in an SMTP command.
 fn is_address(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"<>()[]\\,;:\"".contains(&byte);
     let parts = text.split_once('@');

@@ -3,20 +3,20 @@
 use super::{Fields, Kind};
 use crate::toml_reader::quoted;
 
-/// Where ntfy is if nobody says otherwise.
+/// Default server.
 const SERVER: &str = "https://ntfy.sh";
 
-/// The longest topic that a server takes.
+/// Maximum length of a topic.
 const LONGEST: usize = 64;
 
 /// A topic of an ntfy server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ntfy {
-    /// The server.
+    /// Server address.
     pub url: String,
-    /// The topic.
+    /// Topic name.
     pub topic: String,
-    /// The secret with its access token.
+    /// Name of the secret with the access token.
     pub token: Option<String>,
 }
 

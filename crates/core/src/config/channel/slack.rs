@@ -1,11 +1,11 @@
-//! `kind = "slack"`: a Slack channel, by an incoming webhook.
+//! `kind = "slack"`: a Slack channel, through an incoming webhook.
 
 use super::{Fields, Kind};
 
-/// A Slack channel, by an incoming webhook.
+/// A Slack channel, through an incoming webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slack {
-    /// The secret with the webhook's address.
+    /// Name of the secret with the webhook address.
     pub secret: String,
 }
 

@@ -1,11 +1,11 @@
-//! `kind = "teams"`: a channel of Microsoft Teams, by a workflow that posts when it receives a webhook request.
+//! `kind = "teams"`: a Microsoft Teams channel, through a workflow that posts when it receives a webhook request.
 
 use super::{Fields, Kind};
 
-/// A channel of Microsoft Teams, by a workflow that posts when it receives a webhook request.
+/// A Microsoft Teams channel, through a workflow that posts when it receives a webhook request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Teams {
-    /// The secret with the webhook's address.
+    /// Name of the secret with the webhook address.
     pub secret: String,
 }
 

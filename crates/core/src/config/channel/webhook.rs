@@ -1,13 +1,13 @@
-//! `kind = "webhook"`: a signed HTTP request to a server of the user's own.
+//! `kind = "webhook"`: a signed HTTP request to the user's own server.
 
 use super::{Fields, Kind};
 
-/// A server that takes signed requests.
+/// A server that accepts signed HTTP requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
-    /// Where.
+    /// Address to send to.
     pub url: String,
-    /// The secret that requests are signed with.
+    /// Name of the secret that signs the requests.
     pub secret: String,
 }
 

@@ -1,4 +1,4 @@
-//! The part of the configuration that is about agents: how each is talked to, and what it gets.
+//! Reads agents, model aliases and prices.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::role::Tier;
 use crate::shared_keys::{check_model, grants, is_model, model, turns};
 use crate::toml_reader::{At, Table, check_variable, did_you_mean, quoted};
 
-/// The ways to talk to an agent, as words.
+/// The kind of an adapter.
 #[derive(Clone, Copy)]
 enum Kind {
     Command,
@@ -19,20 +19,21 @@ enum Kind {
     Product(Product),
 }
 
-/// The words for all of them.
+/// Returns all adapters with their names.
 fn kinds() -> Vec<(&'static str, Kind)> {
     let products = Product::ALL.iter().map(|&product| (product.name(), Kind::Product(product)));
     products.chain([("command", Kind::Command), ("acp", Kind::Acp), ("scripted", Kind::Scripted)]).collect()
 }
 
-/// What only the adapters of products have.
+/// Keys that only product adapters have.
 const OF_PRODUCTS: [&str; 7] = ["program", "args", "model", "tiers", "turns", "billing", "report"];
 
-/// Keys that say what is started. Where a file has one of them, what the layer below grants its own program is not for this one.
+/// Keys that determine the program to start. If a file has one of them, grants of the layer below don't apply, because
+/// they were made for another program.
 const STARTS: [&str; 4] = ["program", "args", "run", "script"];
 
-/// Reads an agent. `known` are the declared secrets; `under` is the agent of that name in the layer below, whose keys hold where
-/// this one is silent.
+/// Reads an agent. `known` are the declared secrets. `under` is the agent of the same name in the layer below; its keys
+/// are the fallback.
 pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Agent>) -> Option<Agent> {
     let kind = table.word("adapter", &kinds()).map(|kind| kind.value);
     let starts = STARTS.iter().any(|key| table.has(key));
@@ -49,7 +50,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Age
         (None, None) => unknown(&mut table),
     };
     let under = under.filter(|under| adapter.as_ref().is_some_and(|own| own.name() == under.adapter.name()));
-    // Whoever names another program does not get what this user's program is trusted with.
+    // A file that names another program does not get what the user's program is trusted with.
     let granted_under = under.filter(|_| !starts);
     let program = table.string("program");
     if let Some(program) = program.as_ref().filter(|program| program.value.trim().is_empty()) {
@@ -107,7 +108,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Age
     })
 }
 
-/// What belongs to this kind of adapter, and complaints about what belongs to another.
+/// Reads the keys of this kind of adapter, and reports keys of other kinds.
 fn adapter(table: &mut Table<'_, '_>, kind: Kind) -> Option<Adapter> {
     match kind {
         Kind::Command => {
@@ -140,14 +141,14 @@ fn adapter(table: &mut Table<'_, '_>, kind: Kind) -> Option<Adapter> {
     }
 }
 
-/// Without a kind, whatever belongs to some kind may be there.
+/// With an unknown kind, keys of any kind may be valid.
 fn unknown(table: &mut Table<'_, '_>) -> Option<Adapter> {
     table.value("run");
     table.value("script");
     None
 }
 
-/// Models by tier.
+/// Reads models by tier.
 fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
     let mut table = table.named("the tiers".to_owned());
     let mut tiers = BTreeMap::new();
@@ -161,7 +162,7 @@ fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
     tiers
 }
 
-/// The project's own names for models. An alias of an alias is not followed, so it is refused.
+/// Reads the project's model aliases. Aliases of aliases are not followed, so they are mistakes.
 pub(super) fn models(table: Table<'_, '_>) -> BTreeMap<String, String> {
     let source = table.source;
     let mut places = Vec::new();
@@ -183,7 +184,7 @@ pub(super) fn models(table: Table<'_, '_>) -> BTreeMap<String, String> {
     models
 }
 
-/// Prices of the user's own, by the names of models.
+/// Reads the user's own prices, by model name.
 pub(super) fn prices(table: Table<'_, '_>) -> Prices {
     let mut prices = Prices::new();
     for (model, value) in table.entries() {
@@ -205,7 +206,7 @@ pub(super) fn prices(table: Table<'_, '_>) -> Prices {
     prices
 }
 
-/// The secrets that an agent names, each of which must be declared and must be the only one to set its variable.
+/// Reads the secrets of an agent. Each must be declared and must be the only source of its variable.
 fn granted(
     table: &mut Table<'_, '_>,
     known: &[&str],

@@ -1,4 +1,4 @@
-//! Times of the day and time zones, as every part of the configuration has them.
+//! Reads times of day and time zones.
 
 use super::super::Hours;
 use crate::toml_reader::{Table, quoted};
@@ -14,7 +14,7 @@ pub(super) fn hours(table: &mut Table<'_, '_>) -> Option<Hours> {
     hours
 }
 
-/// Reads `zone`. Whether the machine knows it is found out where it is used.
+/// Reads `zone`. Whether the machine knows it is checked where it is used.
 pub(super) fn zone(table: &mut Table<'_, '_>) -> Option<String> {
     let zone = table.string("zone")?;
     let letter = |c: char| c.is_ascii_alphanumeric() || "/_+-".contains(c);

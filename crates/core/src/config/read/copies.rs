@@ -1,16 +1,16 @@
-//! Reads `copy` of `[setup]`: files of the checkout that git does not track. No path leads out of the repository, or to git's and acquit's own
-//! files.
+//! Reads `copy` of `[setup]`: untracked files of the checkout. No path may lead out of the repository, or to files of
+//! git and acquit.
 
 use crate::config::Copied;
 use crate::toml_reader::{At, Place, Source, Table, Value, quoted};
 
-/// More files than a project needs beside its commits.
+/// More files than a project needs in addition to its commits.
 const MOST: usize = 50;
 
-/// Folders whose files are nobody's to copy.
+/// Folders from which no file is copied.
 const OWN: [&str; 2] = [".git", ".acquit"];
 
-/// The list: a path, or a table with `from` and `to`.
+/// Reads the list. An item is a path, or a table with `from` and `to`.
 pub(super) fn copies(table: &mut Table<'_, '_>) -> Vec<Copied> {
     let Some(value) = table.value("copy") else { return Vec::new() };
     let items = value.items("a list of paths, or of tables with `from` and `to`").unwrap_or_default();
@@ -44,7 +44,7 @@ fn one(source: &Source<'_>, item: &Value<'_, '_>) -> Option<(Copied, Place)> {
     Some((Copied { from, to }, item.place))
 }
 
-/// A path of the repository in its plain form.
+/// Normalizes a path of the repository.
 fn path(source: &Source<'_>, path: At<String>) -> Option<String> {
     let text = path.value.trim_start_matches("./");
     let odd = |part: &str| {

@@ -1,4 +1,4 @@
-//! The parts of the configuration that are about delivery: `[commit]` and `[merge]`.
+//! Reads `[commit]` and `[merge]`.
 
 use super::super::{By, Commit, CommitStyle, Committer, Merge, Method, Sign};
 use crate::delivery::message::VARIABLES;
@@ -64,7 +64,7 @@ pub(super) fn merge(mut table: Table<'_, '_>, usual: Merge) -> Merge {
     Merge { batch, method, by }
 }
 
-/// `Name <address>` in one line.
+/// Returns whether the text is `Name <address>` on one line.
 fn is_identity(text: &str) -> bool {
     let Some((name, rest)) = text.split_once(" <") else { return false };
     let plain = |text: &str| {

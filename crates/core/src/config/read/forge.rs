@@ -1,4 +1,4 @@
-//! The part of the configuration that is about the forge, and the same keys in a stage that publishes.
+//! Reads `[forge]`, and the same keys of a stage that publishes.
 
 use super::super::forge::{Forge, Kind};
 use super::{Whose, declare};
@@ -38,7 +38,7 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
     let request = publishing::read(&mut table).over(&usual.request);
     table.finish();
     let named: Vec<String> = [host.clone(), api.as_deref().and_then(host_of)].into_iter().flatten().collect();
-    // A token goes to the hosts that stand beside it. A host that another file names later gets none of it.
+    // A token goes only to hosts named beside it. A host that another file names later does not get it.
     let token_hosts = match &token {
         Some(_) => named.iter().chain(&usual.own_hosts).cloned().collect(),
         None => usual.token_hosts,
@@ -64,7 +64,7 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
     }
 }
 
-/// A text of visible ASCII characters that has the right form.
+/// Reads a text of visible ASCII characters in the given form.
 fn plain(
     table: &mut Table<'_, '_>,
     key: &'static str,
@@ -80,13 +80,13 @@ fn plain(
     Some(text.value)
 }
 
-/// The host of an address, with its port.
+/// Returns host and port of an address.
 fn host_of(url: &str) -> Option<String> {
     let authority = url.split_once("://")?.1.split('/').next()?;
     (!authority.is_empty()).then(|| authority.to_ascii_lowercase())
 }
 
-/// `group/name`, with as many groups as there are.
+/// Returns whether the text is `group/name`, with any number of groups.
 fn is_project(text: &str) -> bool {
     let part = |part: &str| {
         !part.is_empty()

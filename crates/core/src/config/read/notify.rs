@@ -1,4 +1,4 @@
-//! The parts of the configuration that say whom to tell: `[notify.…]` and `[report]`.
+//! Reads `[notify.…]` and `[report]`.
 
 use super::super::channel::{Fields, Target};
 use super::super::notify::{Channel, Flavour, LEVELS, Notices, Page, Reports, Told};
@@ -6,10 +6,10 @@ use crate::level::Level;
 use crate::schedule::Cron;
 use crate::toml_reader::{Table, did_you_mean, quoted};
 
-/// What is told if nobody says otherwise: what needs somebody, and what was done at night.
+/// Default events: what needs a person, and what happened at night.
 const USUAL: [Told; 3] = [Told::NeedsPerson, Told::Failed, Told::Report];
 
-/// Reads both, over what another file says. `secrets` are the names that are declared.
+/// Reads both sections on top of another file's settings. `secrets` are the declared names.
 pub(super) fn notices(root: &mut Table<'_, '_>, mut under: Notices, secrets: &[&str]) -> Notices {
     for (name, value) in root.table("notify").map(Table::named_entries).unwrap_or_default() {
         let table = value.table().map(|table| table.named(format!("[notify.{}]", name.value)));
@@ -71,7 +71,7 @@ fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str]) -> Reports
     Reports { file, confluence: page, at }
 }
 
-/// `07:00`, as the line of cron that names it.
+/// Converts `07:00` to a cron line.
 fn hour(text: &str) -> Option<Cron> {
     let (hours, minutes) = text.split_once(':')?;
     let number = |text: &str| (text.len() == 2).then(|| text.parse::<u8>().ok()).flatten();

@@ -1,4 +1,4 @@
-//! The part of the configuration that says how long workspaces are kept.
+//! Reads `[retention]`.
 
 use crate::retention::Retention;
 use crate::toml_reader::Table;

@@ -1,4 +1,4 @@
-//! The part of the configuration that is about walls: paths, network, limits, secrets, protected branches.
+//! Reads safety settings: paths, network, limits, secrets, protected branches.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use crate::sandbox::{Access, Host, Network, Networks, Resources};
 use crate::secret;
 use crate::toml_reader::{At, Source, Table, Value, check_variable, quoted};
 
-/// The most processes that can be asked for: what the kernel numbers by default.
+/// Maximum process limit: the kernel's default number of pids.
 const MOST_PROCESSES: u32 = 4_194_304;
-/// Fewer than these and a shell with a few tools fails at odd moments, which is worse than no limit.
+/// Minimum process limit. With fewer, a shell with a few tools fails at odd moments, which is worse than no limit.
 const FEWEST_PROCESSES: u32 = 16;
-/// Less memory than this and the agent's own start fails.
+/// Minimum memory limit. With less, the agent cannot start.
 const LEAST_MEMORY: u64 = 64 << 20;
-/// Less than this and there is no room for what a program prints.
+/// Minimum disk limit. With less, there is no room for a program's output.
 const LEAST_DISK: u64 = 1 << 20;
 
-/// Folders whose contents decide what runs on the machine, or who may enter it. Nothing at, below or above them is written.
+/// Folders that determine what runs on the machine or who may log in. Paths at, below or above them are never writable.
 const NEVER_WRITTEN: [&str; 39] = [
     "/bin",
     "/boot",
@@ -59,10 +59,10 @@ const NEVER_WRITTEN: [&str; 39] = [
     "~/.zshrc",
 ];
 
-/// Of these only what is above them is refused: people keep folders of their own inside.
+/// For these, only paths above them are refused, because people keep their own folders inside.
 const ONLY_WHOLE: [&str; 3] = ["/home", "/opt", "/Users"];
 
-/// Variables that change how programs run, so that none of them can carry a secret.
+/// Variables that change how programs run. None of them may carry a secret.
 const CHANGE_PROGRAMS: [&str; 32] = [
     "PATH",
     "HOME",
@@ -98,7 +98,7 @@ const CHANGE_PROGRAMS: [&str; 32] = [
     "NO_PROXY",
 ];
 
-/// The same by how they begin.
+/// Prefixes of such variables.
 const CHANGE_PROGRAMS_AS: [&str; 14] = [
     "LD_",
     "DYLD_",
@@ -116,7 +116,7 @@ const CHANGE_PROGRAMS_AS: [&str; 14] = [
     "MALLOC_",
 ];
 
-/// Branches that nothing moves. `release/*` stands for all that begin so.
+/// Reads the protected branches. `release/*` matches all that start with `release/`.
 pub(super) fn protected(root: &mut Table<'_, '_>) -> Vec<String> {
     let names = root.strings("protected").unwrap_or_default();
     for name in &names {
@@ -129,7 +129,7 @@ pub(super) fn protected(root: &mut Table<'_, '_>) -> Vec<String> {
     names.into_iter().map(|name| name.value).collect()
 }
 
-/// The folders whose repositories are trusted. Whoever is to be trusted does not say so.
+/// Reads the folders whose repositories are trusted. A repository cannot declare itself trusted.
 pub(super) fn trusted_paths(root: &mut Table<'_, '_>, whose: Whose) -> Option<Vec<String>> {
     let written = root.strings("trusted_paths")?;
     if whose == Whose::Project {
@@ -155,7 +155,7 @@ pub(super) fn access(mut table: Table<'_, '_>, under: Access) -> Access {
     access
 }
 
-/// The files of an agent's own login.
+/// Reads the login files of an agent.
 pub(super) fn login(table: &mut Table<'_, '_>) -> Vec<String> {
     paths(table, "login", Use::Read)
 }
@@ -171,7 +171,7 @@ fn paths(table: &mut Table<'_, '_>, key: &'static str, what_for: Use) -> Vec<Str
     written.iter().map(|path| self::path(table.source, path, what_for)).collect()
 }
 
-/// A path in its plain form: without doubled, single-dot or final separators.
+/// Normalizes a path: removes doubled, single-dot and trailing separators.
 fn path(source: &Source<'_>, written: &At<String>, what_for: Use) -> String {
     let text = written.value.as_str();
     let (root, rest) = match (text.strip_prefix("~/"), text.strip_prefix('/')) {
@@ -207,7 +207,7 @@ fn path(source: &Source<'_>, written: &At<String>, what_for: Use) -> String {
     plain
 }
 
-/// Whether writing `path` would write `place`, or something in it.
+/// Returns whether write access to `path` includes `place` or something in it.
 fn overlaps(path: &str, place: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -267,8 +267,7 @@ fn enough(source: &Source<'_>, value: &Value<'_, '_>, found: u64, least: u64, un
     }
 }
 
-/// The declared secrets, and the names of all that were meant to be, so that those who name one are not blamed for its
-/// mistake.
+/// Reads the declared secrets. Also returns the names of invalid ones, so that their users are not reported as well.
 pub(super) fn secrets<'s>(table: Table<'s, '_>) -> (BTreeMap<String, secret::Source>, Vec<&'s str>) {
     let source = table.source;
     let (mut secrets, mut known) = (BTreeMap::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The parts of the configuration that are about schedules: `[[schedule]]`.
+//! Reads `[[schedule]]`.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::clock;
 use crate::schedule::{CatchUp, Categories, Cron, Order, Overlap, Schedule, WEEKDAYS};
 use crate::toml_reader::{Table, Value, did_you_mean, quoted};
 
-/// More open requests than anybody reviews in a week are noise: what is cautious if nobody says otherwise.
+/// Default limit of open pull requests. It is low, because more than a person reviews in a week are noise.
 const MOST_OPEN: u32 = 3;
-/// The most schedules of a file, and the most repositories of a schedule.
+/// Maximum number of schedules in a file, and of repositories in a schedule.
 const MOST: usize = 100;
 
-/// Reads all of them.
+/// Reads all schedules.
 pub(super) fn schedules(root: &mut Table<'_, '_>, mut known: Vec<Schedule>) -> Vec<Schedule> {
     let Some(list) = root.value("schedule").and_then(|value| value.items("a list of tables: [[schedule]]"))
     else {

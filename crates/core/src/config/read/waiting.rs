@@ -1,4 +1,4 @@
-//! The part of the configuration that is about waiting for the model's provider.
+//! Reads `[waiting]`.
 
 use super::super::{Patience, Waiting};
 use super::clock;
