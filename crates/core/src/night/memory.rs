@@ -1,8 +1,9 @@
-//! What earlier nights proposed in a repository, and what became of it: told to the analyst, and held against what it proposes.
+//! Proposals of earlier nights in a repository and their results. They are shown to the analyst and compared with its
+//! new proposals.
 //!
-//! Words alone do not keep an agent from proposing the same again, so its choice is compared by code: the words of the title and the
-//! files that it names. What was rejected, closed, still waits, or failed is not taken a second time; what was merged may have a
-//! successor.
+//! A prompt alone does not keep an agent from proposing the same again, so code compares its choice: the words of the
+//! title and the named files. A proposal that was rejected, closed, failed or is still open is not accepted again. A
+//! merged one may have a successor.
 
 use std::collections::BTreeSet;
 
@@ -13,29 +14,29 @@ use crate::candidate::Candidate;
 use crate::ids::TaskId;
 use crate::task::{End, State, Task};
 
-/// How many proposals are remembered: some months of nights, and a page to read.
+/// Maximum number of stored proposals: some months of nights, and a page to read.
 pub const MOST: usize = 60;
 
-/// What became of a proposal.
+/// The result of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is being worked on.
+    /// In progress.
     Working,
-    /// Its request waits for people.
+    /// Its pull request is open.
     Open,
-    /// It was taken.
+    /// Merged.
     Merged,
-    /// Its request was closed, or its branch removed, without being taken.
+    /// Its pull request was closed, or its branch removed, without a merge.
     Closed,
-    /// A person said no.
+    /// A person rejected it.
     Rejected,
-    /// It did not stand the gates, or could not be done.
+    /// The gates rejected it, or it could not be done.
     Failed,
 }
 
 impl Fate {
-    /// The words for people and agents.
+    /// Returns the description for people and agents.
     pub fn words(self) -> &'static str {
         match self {
             Self::Working => "being worked on",
@@ -47,7 +48,7 @@ impl Fate {
         }
     }
 
-    /// Whether the same may be proposed again.
+    /// Returns whether the same may be proposed again.
     fn allows_again(self) -> bool {
         match self {
             Self::Merged => true,
@@ -59,20 +60,20 @@ impl Fate {
 /// A proposal of an earlier night.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The task that made it.
+    /// Task that made it.
     pub task: TaskId,
-    /// What.
+    /// What was proposed.
     pub candidate: Candidate,
-    /// What became of it.
+    /// Result.
     pub fate: Fate,
 }
 
-/// What a task of an earlier night proposed. `last` is what became of what it delivered, if it delivered anything.
+/// Returns the proposals of a task of an earlier night. `last` is the result of its delivered work, if any.
 pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
     let outcomes = task.past.iter().filter_map(|past| Candidate::of(&past.ending.passed()?.payload));
     let mut all: Vec<Proposal> = Vec::new();
     for candidate in outcomes {
-        // A stage that was gone through again proposes the same.
+        // A repeated stage proposes the same again.
         if all.iter().all(|known| !known.candidate.is_like(&candidate)) {
             all.push(Proposal { task: task.id(), candidate, fate: Fate::Failed });
         }
@@ -90,12 +91,12 @@ pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
     all
 }
 
-/// Whether a person's no ended it.
+/// Returns whether a person's rejection ended the task.
 fn refused_by_a_person(task: &Task) -> bool {
     matches!(&task.state, State::Ended { end: End::Failed { reason } } if reason.starts_with("rejected: "))
 }
 
-/// Why what an analyst chose is not taken, if it is not.
+/// Returns why an analyst's choice is not accepted, if it is not.
 pub fn refusal(earlier: &[Proposal], payload: &Value) -> Option<String> {
     let chosen = Candidate::of(payload)?;
     let known =
@@ -109,14 +110,14 @@ pub fn refusal(earlier: &[Proposal], payload: &Value) -> Option<String> {
     ))
 }
 
-/// How many requests of earlier nights wait for people.
+/// Returns the number of open pull requests of earlier nights.
 pub fn open(earlier: &[Proposal]) -> usize {
     let tasks: BTreeSet<TaskId> =
         earlier.iter().filter(|known| known.fate == Fate::Open).map(|known| known.task).collect();
     tasks.len()
 }
 
-/// What the analyst is told of them, newest first.
+/// Formats the proposals for the analyst, newest first.
 pub fn told(earlier: &[Proposal]) -> String {
     if earlier.is_empty() {
         return "Nothing was proposed here on earlier nights.".to_owned();

@@ -1,8 +1,8 @@
 //! Nights: one run of a schedule, from its nominal time to its morning report.
 //!
-//! A [`Night`] is the durable record of a run. What is to be done next about it follows from the record and from how its tasks
-//! stand ([`moves`]), so whoever looks can go on with it, and nothing is lost with who began it. [`memory`] is what earlier nights
-//! proposed, [`morning_report`] what people read about it.
+//! A [`Night`] is the durable record of a run. The next steps follow from the record and the state of its tasks
+//! ([`moves`]), so any process can continue a night, and nothing is lost with the one that started it. [`memory`] has
+//! the proposals of earlier nights, [`morning_report`] is what people read.
 
 pub mod memory;
 pub mod morning_report;
@@ -17,80 +17,80 @@ pub use steps::{Door, Move, Rules, Standing, Work, moves};
 use crate::ids::{Name, TaskId};
 use crate::time::Timestamp;
 
-/// Keys of a task's metadata that say where it comes from.
+/// Metadata keys that record the origin of a task.
 pub mod key {
-    /// The schedule that made it.
+    /// Schedule that created it.
     pub const SCHEDULE: &str = "schedule";
-    /// The nominal time of the night, in milliseconds since 1970.
+    /// Nominal time of the night, in milliseconds since 1970.
     pub const NIGHT: &str = "night";
-    /// The project whose schedule made it, where that is not the task's own.
+    /// Project whose schedule created it, if it is not the task's own project.
     pub const PROJECT: &str = "project";
-    /// What the schedule calls the repository.
+    /// The schedule's name for the repository.
     pub const REPOSITORY: &str = "repository";
-    /// What was proposed on earlier nights, as JSON: what [`super::memory::refusal`] is asked with.
+    /// Proposals of earlier nights as JSON, for [`super::memory::refusal`].
     pub const EARLIER: &str = "earlier";
 }
 
 /// One run of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Night {
-    /// The project whose schedule it is; empty for the user's own, and for nights of before projects were told apart.
+    /// Project of the schedule; empty for the user's own, and for nights recorded before projects were distinguished.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub project: String,
-    /// The schedule.
+    /// Schedule name.
     pub schedule: Name,
-    /// Its time by the schedule; nobody records a second one for it.
+    /// Nominal time by the schedule. Each is recorded only once.
     pub nominal: Timestamp,
-    /// Where it stands.
+    /// Current state.
     pub state: State,
-    /// Who began it.
+    /// What started it.
     #[serde(default)]
     pub cause: Cause,
-    /// What the workflow's variation begins with.
+    /// First value of the workflow's variation.
     pub category: Option<String>,
-    /// What is to be done, repository by repository.
+    /// Work per repository.
     pub jobs: Vec<Job>,
-    /// When work began.
+    /// Start time.
     pub began: Option<Timestamp>,
-    /// When all of it was over.
+    /// End time.
     pub ended: Option<Timestamp>,
-    /// Its report, as it was when all was over.
+    /// Entries of its report, as of its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<morning_report::Entry>,
-    /// Counts the writes. One that expects another version is refused.
+    /// Number of writes. The store rejects a write that expects another version.
     pub version: u64,
 }
 
-/// Who began a night.
+/// What started a night.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The clock: its nominal time is one of the schedule's.
+    /// The clock, at one of the schedule's times.
     #[default]
     Clock,
-    /// A person, whatever the hour. It stands for none of the schedule's.
+    /// A person, at any time. It replaces none of the scheduled runs.
     Hand,
 }
 
-/// Where a night stands.
+/// The state of a night.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum State {
-    /// It waits for an earlier one of the same schedule.
+    /// Waits for an earlier night of the same schedule.
     Queued,
     /// Its repositories are being worked on.
     Running,
-    /// Nothing is left to do, and its report is on its way.
+    /// Finished; its report is being sent.
     Over,
     /// It did not take place.
     Skipped {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 impl State {
-    /// Its word in the store and in listings.
+    /// Returns the name in the store and in listings.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    /// Whether something is still to be done.
+    /// Returns whether work is left.
     pub fn is_open(&self) -> bool {
         match self {
             Self::Queued | Self::Running => true,
@@ -112,37 +112,37 @@ impl State {
 /// One repository of a night.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// The repository, as the schedule names it.
+    /// The schedule's name for the repository.
     pub repository: String,
-    /// How far it is.
+    /// Progress.
     pub progress: Progress,
 }
 
-/// How far a night is with a repository.
+/// The progress of a night in a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Progress {
-    /// Not begun.
+    /// Not started.
     Todo,
-    /// This is its task. Written before the task is made, so that whoever goes on makes the same one.
+    /// Has a task. Recorded before the task is created, so that any process that continues creates the same one.
     Task {
-        /// Its id.
+        /// Task id.
         task: TaskId,
     },
-    /// An earlier task of the schedule goes on, because something was said about its request.
+    /// Continues an earlier task of the schedule, because its pull request got feedback.
     Again {
-        /// Its id.
+        /// Task id.
         task: TaskId,
     },
-    /// It was left alone.
+    /// Skipped.
     Skipped {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 impl Night {
-    /// A night that begins or waits.
+    /// Creates a night that starts or waits.
     pub fn new(
         schedule: Name,
         nominal: Timestamp,
@@ -169,14 +169,14 @@ impl Night {
         }
     }
 
-    /// The same as a night of a project.
+    /// Assigns the night to a project.
     #[must_use]
     pub fn of(mut self, project: &str) -> Self {
         project.clone_into(&mut self.project);
         self
     }
 
-    /// Its tasks.
+    /// Returns the tasks of the night.
     pub fn tasks(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.jobs.iter().filter_map(|job| match job.progress {
             Progress::Task { task } | Progress::Again { task } => Some(task),

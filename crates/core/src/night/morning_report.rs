@@ -1,7 +1,7 @@
-//! The morning report: what a night did in each repository, as Markdown, for messages, files and pages alike.
+//! The morning report: what a night did in each repository, as Markdown, for messages, files and pages.
 //!
-//! Titles, reasons and links come from agents and from repositories. They are put on one line, bounded, and written so that Markdown
-//! makes nothing else of them.
+//! Titles, reasons and links come from agents and repositories. They are bounded, put on one line, and escaped so that
+//! Markdown treats them as text.
 
 use std::fmt::Write;
 
@@ -16,83 +16,83 @@ use crate::text::is_hidden;
 use crate::time::Span;
 use crate::workflow::Workflow;
 
-/// The longest reason that is told: a line or two.
+/// Maximum length of a reason: a line or two.
 const REASON: usize = 300;
 
-/// What a night did in one repository.
+/// The result of a night in one repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The repository, as the schedule names it.
+    /// The schedule's name for the repository.
     pub repository: String,
-    /// The task, if there was one.
+    /// Task, if there was one.
     pub task: Option<TaskId>,
-    /// What kind of improvement, with what it is a fallback from.
+    /// Kind of improvement, with the category it is a fallback from.
     pub category: Option<String>,
-    /// The category that the night began with, where the work is about another.
+    /// First category of the night, if the work is about another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_from: Option<String>,
-    /// What came of it.
+    /// Result.
     pub result: Result,
-    /// What the change is about, where there is one.
+    /// Title of the change, if there is one.
     pub change: Option<String>,
-    /// What it cost.
+    /// Usage.
     pub usage: Usage,
-    /// How long it took.
+    /// Duration.
     pub took: Option<Span>,
 }
 
-/// What came of a night in a repository.
+/// The result of a night in a repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Result {
-    /// A request was opened.
+    /// Opened a pull request.
     Requested {
-        /// Where.
+        /// Its address.
         link: String,
     },
-    /// A request of an earlier night was brought to what was said about it.
+    /// Updated a pull request of an earlier night after feedback.
     Updated {
-        /// Where it is.
+        /// Its address.
         link: String,
     },
-    /// A branch is there.
+    /// Delivered a branch.
     Branch {
-        /// Its name.
+        /// Branch name.
         name: String,
     },
-    /// It is done, without a branch.
+    /// Done, without a branch.
     Done,
-    /// Every category was tried in vain.
+    /// No category succeeded.
     NoImprovement {
-        /// Each with its reason.
+        /// Reason for each category.
         reasons: Vec<Tried>,
     },
-    /// It failed.
+    /// Failed.
     Failed {
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It waits for a person, or for another task.
+    /// Waits for a person or another task.
     Waits {
-        /// For what.
+        /// What it waits for.
         what: String,
     },
-    /// It was ended.
+    /// Cancelled.
     Cancelled {
-        /// By whom.
+        /// Who cancelled it.
         by: String,
     },
-    /// It is not over.
+    /// Still running.
     Working,
-    /// It was left alone.
+    /// Skipped.
     Skipped {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 impl Result {
-    /// The word for it, as scripts read it.
+    /// Returns the name for scripts.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Requested { .. } => "MR_CREATED",
@@ -109,7 +109,7 @@ impl Result {
     }
 }
 
-/// What the work is about, and what it is a fallback from: `refactoring (fallback from tests)`.
+/// Returns the category of the work, with its fallback: `refactoring (fallback from tests)`.
 pub fn category(task: &Task, workflow: &Workflow) -> Option<String> {
     let (value, from) = variation(task, workflow)?;
     Some(match from {
@@ -118,17 +118,17 @@ pub fn category(task: &Task, workflow: &Workflow) -> Option<String> {
     })
 }
 
-/// The value that the work is about, and the one that the task began with if that is another.
+/// Returns the current variation value, and the first one if it differs.
 fn variation(task: &Task, workflow: &Workflow) -> Option<(String, Option<String>)> {
     let first = task.tried.first().map(|tried| tried.value.clone());
-    // When all were tried there is no value any more; the first is what the night was about.
+    // After all values were tried there is no current one; the night was about the first.
     let over = matches!(task.state, State::Ended { end: End::NoImprovement });
     let value = if over { first.clone() } else { task.variation_value(workflow) }?;
     let from = first.filter(|first| *first != value);
     Some((value, from))
 }
 
-/// What a task came to.
+/// Creates the entry of a task.
 pub fn entry(
     repository: &str,
     task: &Task,
@@ -150,7 +150,7 @@ pub fn entry(
         State::Ended { end: End::Failed { reason } } => Result::Failed { reason: reason.clone() },
         State::Ended { end: End::Cancelled { by } } => Result::Cancelled {
             by: match by {
-                // The one reason for which nobody but the night itself ends a task.
+                // The supervisor cancels a task only for this reason.
                 Actor::Supervisor => "acquit: the night's budget was spent".to_owned(),
                 Actor::Person(_) | Actor::Harness(_) => by.to_string(),
             },
@@ -186,7 +186,8 @@ pub fn entry(
 }
 
 impl Entry {
-    /// The same about a task of an earlier night that went on in this one: what it cost and took is this night's share.
+    /// Adapts the entry to a task of an earlier night that continued in this one: usage and duration are this night's
+    /// share.
     #[must_use]
     pub fn again(self, usage: Usage) -> Self {
         let result = match self.result {
@@ -197,7 +198,7 @@ impl Entry {
     }
 }
 
-/// The title of a report.
+/// Returns the title of a report.
 pub fn title(night: &Night, date: &str, entries: &[Entry]) -> String {
     let count = |word: &str| entries.iter().filter(|entry| entry.result.word() == word).count();
     let made = count("MR_CREATED") + count("BRANCH_CREATED");
@@ -223,7 +224,7 @@ pub fn title(night: &Night, date: &str, entries: &[Entry]) -> String {
     }
 }
 
-/// The whole report.
+/// Formats the whole report.
 pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
     let mut text = format!("## {}\n", line(&title(night, date, entries)));
     let mut total = Usage::default();
@@ -268,7 +269,7 @@ pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
     text
 }
 
-/// The report for a page of a wiki: XHTML, in which everything of others is escaped.
+/// Formats the report for a wiki page: XHTML with all foreign text escaped.
 pub fn page(night: &Night, date: &str, entries: &[Entry]) -> String {
     let mut text = format!("<h2>{}</h2>", xhtml(&title(night, date, entries)));
     for entry in entries {
@@ -317,7 +318,7 @@ fn page_result(result: &Result) -> String {
     format!("{word}, {}", xhtml(more))
 }
 
-/// Text of others for a page: bounded, on one line, and nothing but text.
+/// Escapes foreign text for a page: bounded, on one line, text only.
 pub fn xhtml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in shorten(text.trim(), REASON).chars() {
@@ -346,7 +347,7 @@ fn result(result: &Result) -> String {
     }
 }
 
-/// A cost in dollars, with whose figure it is; or that there is none.
+/// Formats a cost in dollars with its source, or says that there is none.
 pub fn cost(usage: &Usage) -> String {
     match usage.paid() {
         Some(micros) if usage.estimated() == 0 => dollars(micros),
@@ -356,7 +357,7 @@ pub fn cost(usage: &Usage) -> String {
     }
 }
 
-/// An address that can be followed; anything else is shown as text.
+/// Formats an address as a link if it is valid, else as text.
 fn address(link: &str) -> String {
     if is_address(link) { format!("<{link}>") } else { line(link) }
 }
@@ -367,7 +368,8 @@ fn is_address(link: &str) -> bool {
     web && link.chars().all(plain) && link.len() <= REASON
 }
 
-/// Text of others on one line: bounded, nothing hidden in it, and nothing that Markdown or a page would act on.
+/// Formats foreign text on one line: bounded, without hidden characters, and without anything Markdown or a page would
+/// act on.
 fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in shorten(text.trim(), REASON).chars() {

@@ -1,4 +1,4 @@
-//! The result of a night in one repository, for scripts: what `--json` prints.
+//! The result of a night in one repository, for scripts: the output of `--json`.
 
 use serde::Serialize;
 
@@ -8,40 +8,40 @@ use crate::ids::TaskId;
 /// The result of a night in one repository.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record<'e> {
-    /// The repository, as the schedule names it.
+    /// The schedule's name for the repository.
     pub repository: &'e str,
-    /// The task, if one was made.
+    /// Task, if one was created.
     pub task: Option<TaskId>,
-    /// The result in one word, such as `MR_CREATED`.
+    /// Result in one word, such as `MR_CREATED`.
     pub outcome: &'static str,
-    /// The address of the pull request.
+    /// Address of the pull request.
     pub url: Option<&'e str>,
-    /// The branch, where there is no pull request.
+    /// Branch, if there is no pull request.
     pub branch: Option<&'e str>,
-    /// The category of the work: `refactoring (fallback from tests)`.
+    /// Category of the work: `refactoring (fallback from tests)`.
     pub category: Option<&'e str>,
-    /// Whether that is another category than the one that the night began with.
+    /// Whether the category differs from the night's first one.
     pub fallback: bool,
-    /// The category that the night began with, if it is another.
+    /// First category of the night, if it differs.
     pub fallback_from: Option<&'e str>,
-    /// What the change is about.
+    /// Title of the change.
     pub change: Option<&'e str>,
-    /// Why there is no change, in one text.
+    /// Why there is no change, as one text.
     pub reason: Option<String>,
-    /// Why each category led nowhere, in the order in which they were tried.
+    /// Why each category failed, in the order in which they were tried.
     pub reasons: Vec<Reason<'e>>,
-    /// The cost in millionths of a dollar; `None` if no price is known.
+    /// Cost in millionths of a dollar; `None` if no price is known.
     pub cost_micros: Option<u64>,
-    /// From the start of the first leg to the end of the last, in milliseconds.
+    /// Time from the start of the first leg to the end of the last, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
-/// Why a category led nowhere.
+/// Why a category failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason<'e> {
     /// The category.
     pub category: &'e str,
-    /// Why.
+    /// The reason.
     pub reason: &'e str,
 }
 

@@ -1,65 +1,66 @@
-//! What is to be done next about a night, from its record and from how its tasks stand.
+//! Decides the next steps of a night from its record and the state of its tasks.
 
 use super::{Night, Progress, State};
 use crate::ids::TaskId;
 use crate::schedule::Order;
 
-/// What a schedule says of its nights.
+/// The rules of a schedule for its nights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// One repository after the other, or all at once.
+    /// Whether to work on repositories one by one or in parallel.
     pub order: Order,
-    /// What all of the night may cost, in millionths of a dollar.
+    /// Maximum cost of the night, in millionths of a dollar.
     pub budget: Option<u64>,
-    /// Whether repositories may be begun with now.
+    /// Whether work on repositories may start now.
     pub door: Door,
 }
 
-/// Whether it is the hour to begin with something.
+/// Whether work may start at this hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// It is.
+    /// It may.
     Open,
-    /// It is not any more.
+    /// It may no longer.
     Closed,
 }
 
-/// How a night's task stands.
+/// The state of a night's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What it has cost so far, by its agents' own figures or our list.
+    /// Cost so far, by the agents' figures or acquit's price list.
     pub cost_micros: u64,
-    /// Whether it goes on by itself.
+    /// Whether it continues by itself.
     pub work: Work,
 }
 
-/// Whether a task goes on by itself.
+/// Whether a task continues by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Its id is taken, but nobody has made it yet.
+    /// Its id is reserved, but it is not created yet.
     Absent,
-    /// It does.
+    /// It continues.
     Going,
-    /// It is asked to end.
+    /// It is being cancelled.
     Ending,
-    /// It is over, or it waits for somebody else.
+    /// It has ended, or waits for someone else.
     Settled,
 }
 
-/// Something to be done about a night.
+/// A step of a night.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// Begin with this repository, or make the task whose id it already has.
+    /// Start this repository, or create the task whose id it already has.
     Begin(usize),
-    /// Leave this repository alone.
+    /// Skip this repository.
     Skip(usize, String),
-    /// End this task.
+    /// Cancel this task.
     Cancel(TaskId),
-    /// All is over: write the report.
+    /// Everything has ended: write the report.
     Finish,
 }
 
-/// What is to be done now. Nothing, while tasks go on by themselves. Doing some of it and asking again leads to the same end.
+/// Returns the steps to take now; none while tasks continue by themselves. Taking only some and calling again gives the
+/// same result.
 pub fn moves(night: &Night, rules: Rules, standing: impl Fn(TaskId) -> Standing) -> Vec<Move> {
     if night.state != State::Running {
         return Vec::new();
@@ -217,7 +218,7 @@ mod tests {
                 assert!(round < 39, "no end: {all:?}");
                 for one in now {
                     let Move::Begin(index) = one else { panic!("{one:?}") };
-                    // Killed after the id was written, every other time.
+                    // Killed after the id was recorded, every other time.
                     let id = TaskId(u64::try_from(index).unwrap() + 1);
                     if all.jobs[index].progress == Progress::Todo {
                         all.jobs[index].progress = Progress::Task { task: id };

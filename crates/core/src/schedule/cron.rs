@@ -1,11 +1,12 @@
-//! When: five fields of a cron line, and the moments that they name in a time zone.
+//! Cron lines with five fields, and the times they match in a time zone.
 //!
-//! A line names local times, and a day on which the clocks change lacks some of them or has them twice. Each local time is one
-//! moment all the same: one that is skipped is the first moment after the gap, one that comes twice is the first of the two.
-//! So a nightly line gives one moment for every night of the year, in every zone.
+//! A cron line matches local times. On a day with a clock change, some local times don't exist or occur twice. Each
+//! still maps to one point in time: a skipped time to the first moment after the gap, a repeated time to its first
+//! occurrence. So a nightly line matches exactly once every night of the year, in every zone.
 //!
-//! Known are lists (`1,15`), ranges (`1-5`), steps (`*/15`, `10-50/20`), names of months and weekdays (`jan`, `mon-fri`) and `7` for Sunday.
-//! If both the day of the month and the weekday are restricted, either is enough, as cron has always had it.
+//! Supported are lists (`1,15`), ranges (`1-5`), steps (`*/15`, `10-50/20`), names of months and weekdays (`jan`,
+//! `mon-fri`) and `7` for Sunday. If both day of month and weekday are restricted, a day needs to match only one, as in
+//! traditional cron.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,13 +16,13 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use crate::time::Timestamp;
 
-/// How far a moment is looked for: the longest gap between two 29ths of February, and a little more.
+/// How far to search for a match: the longest gap between two 29ths of February, and a little more.
 const HORIZON_DAYS: u32 = 366 * 9;
 
-/// A line that no cron line is longer than.
+/// Maximum length of a cron line.
 const LONGEST: usize = 200;
 
-/// A cron line, read.
+/// A parsed cron line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     minutes: u64,
@@ -29,31 +30,31 @@ pub struct Cron {
     days: u64,
     months: u64,
     weekdays: u64,
-    /// Whether both kinds of days are restricted, so that either is enough.
+    /// Whether both kinds of days are restricted, so that one match is enough.
     either: bool,
     text: String,
 }
 
-/// Why a text is no cron line.
+/// Why a text is not a cron line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Too few fields, or too many.
+    /// Too few or too many fields.
     #[error("a cron line has five fields (minute, hour, day, month, weekday), and this one has {0}")]
     Fields(usize),
-    /// A field that is not understood.
+    /// An invalid field.
     #[error("`{}` is not {what}", text.escape_debug())]
     Field {
-        /// As written, bounded.
+        /// The text, bounded.
         text: String,
-        /// What it should be.
+        /// What is expected.
         what: &'static str,
     },
-    /// No day is ever named.
+    /// It never matches any day.
     #[error("there is no such day in any year")]
     Never,
 }
 
-/// What a field may hold.
+/// The valid values of a field.
 struct Kind {
     what: &'static str,
     least: u32,
@@ -114,13 +115,13 @@ impl fmt::Display for Cron {
     }
 }
 
-/// The numbers that a field names, as bits.
+/// Parses a field into a bit set of numbers.
 fn field(text: &str, kind: &Kind) -> Result<u64, Error> {
     let bad = || Error::Field { text: crate::agent::shorten(text, 40), what: kind.what };
     let number = |word: &str| -> Option<u32> {
         let named = kind.names.iter().position(|name| name.eq_ignore_ascii_case(word));
         let found = match named {
-            // The months begin at 1, the weekdays at 0.
+            // Months start at 1, weekdays at 0.
             Some(position) => u32::try_from(position).ok()? + kind.least,
             None if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok()?,
             None => return None,
@@ -147,7 +148,7 @@ fn field(text: &str, kind: &Kind) -> Result<u64, Error> {
         if from > to {
             return Err(bad());
         }
-        // `*` of the weekdays is not Sunday twice.
+        // `*` must not include Sunday twice.
         let to = if range == "*" && kind.most == 7 { 6 } else { to };
         bits |= (from..=to).step_by(step.unwrap_or(1)).fold(0, |bits, number| bits | 1 << number);
     }
@@ -155,9 +156,9 @@ fn field(text: &str, kind: &Kind) -> Result<u64, Error> {
 }
 
 impl Cron {
-    /// The first moment after `after` that the line names in the zone. `None` only at the end of the calendar.
+    /// Returns the first match after `after` in the zone. `None` only at the end of the calendar.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        // A later local time is never an earlier moment, so only times after the local one can be later moments.
+        // A later local time is never an earlier moment, so only later local times can be later moments.
         let floor = local(after, zone)?;
         let mut date = floor.date();
         for _ in 0..HORIZON_DAYS {
@@ -182,7 +183,7 @@ impl Cron {
         month && if self.either { day || weekday } else { day && weekday }
     }
 
-    /// The local times of a day from an hour on, in order.
+    /// Returns the matching local times of a day in order, starting at an hour.
     fn times(&self, date: Date, from: i8) -> impl Iterator<Item = DateTime> + '_ {
         let hours = (from..24).filter(|hour| self.hours >> hour & 1 == 1);
         hours.flat_map(move |hour| {
@@ -191,7 +192,7 @@ impl Cron {
         })
     }
 
-    /// Whether some month that is named has some day that is named.
+    /// Returns whether any matching month has a matching day.
     fn can_happen(&self) -> bool {
         const LENGTHS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
         let first = self.days.trailing_zeros();
@@ -200,14 +201,14 @@ impl Cron {
     }
 }
 
-/// The moment of a local time, also where there is none or two.
+/// Converts a local time to a timestamp, even if it does not exist or occurs twice.
 fn moment(local: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     let at = match zone.to_ambiguous_timestamp(local).offset() {
         AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => {
             offset.to_timestamp(local).ok()?
         }
         AmbiguousOffset::Gap { after, .. } => {
-            // By the later offset it lies before the change, whose moment is the first after the gap.
+            // With the later offset it lies before the clock change, which is the first moment after the gap.
             let before = after.to_timestamp(local).ok()?;
             zone.following(before).next()?.timestamp()
         }
@@ -215,12 +216,12 @@ fn moment(local: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     Some(Timestamp(at.as_millisecond()))
 }
 
-/// The local date and weekday of a moment.
+/// Returns the local date and time of a timestamp.
 pub fn local(at: Timestamp, zone: &TimeZone) -> Option<DateTime> {
     Some(zone.to_datetime(jiff::Timestamp::from_millisecond(at.0).ok()?))
 }
 
-/// The three letters of a weekday.
+/// Returns the three-letter name of a weekday.
 pub fn letters(weekday: Weekday) -> &'static str {
     let index = usize::try_from(weekday.to_sunday_zero_offset()).unwrap_or(0);
     WEEKDAYS[index % WEEKDAYS.len()]
@@ -236,7 +237,7 @@ mod tests {
         TimeZone::posix(posix).unwrap()
     }
 
-    /// The moments after a local time, as text in the zone.
+    /// Returns the matches after a local time, as text in the zone.
     fn after(line: &str, posix: &str, from: &str, count: usize) -> Vec<String> {
         let (cron, zone): (Cron, TimeZone) = (line.parse().unwrap(), zone(posix));
         let from: DateTime = from.parse().unwrap();
@@ -316,13 +317,13 @@ mod tests {
             nights,
             ["Sat 2026-03-28 02:30 +0100", "Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:30 +0200"]
         );
-        // Four quarters that are skipped, and the full hour after them, are one moment.
+        // Four skipped quarters, and the full hour after them, are one moment.
         let quarters = after("*/15 * * * *", BERLIN, "2026-03-29T01:30", 3);
         assert_eq!(
             quarters,
             ["Sun 2026-03-29 01:45 +0100", "Sun 2026-03-29 03:00 +0200", "Sun 2026-03-29 03:15 +0200"]
         );
-        // Where the clocks go forward at midnight, the day begins at one.
+        // If clocks go forward at midnight, the day starts at one.
         let beirut = after("0 0 * * *", "EET-2EEST,M3.5.0/0,M10.5.0/0", "2026-03-28T12:00", 2);
         assert_eq!(beirut, ["Sun 2026-03-29 01:00 +0300", "Mon 2026-03-30 00:00 +0300"]);
     }
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!(nights, ["Sun 2026-10-25 02:30 +0200", "Mon 2026-10-26 02:30 +0100"]);
         let southern = after("30 2 * * *", "AEST-10AEDT,M10.1.0,M4.1.0/3", "2026-04-04T12:00", 2);
         assert_eq!(southern, ["Sun 2026-04-05 02:30 +1100", "Mon 2026-04-06 02:30 +1000"]);
-        // Where the clocks go back to the evening before, that evening is not had twice either.
+        // If clocks go back to the previous evening, that evening does not match twice either.
         let evening = after("30 23 * * *", "EET-2EEST,M3.5.0/0,M10.5.0/0", "2026-10-23T12:00", 3);
         assert_eq!(
             evening,

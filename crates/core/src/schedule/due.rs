@@ -1,4 +1,4 @@
-//! Which runs of a schedule are due: a function of the schedule, what was last recorded, and the moment it is.
+//! Computes which runs of a schedule are due, from the schedule, the last recorded run and the current time.
 
 use std::time::Duration;
 
@@ -7,65 +7,66 @@ use jiff::tz::TimeZone;
 use super::{CatchUp, Overlap, Schedule};
 use crate::time::Timestamp;
 
-/// A run that begins no later than this after its time was not slept through: somebody was restarted, or had much to do.
+/// A run that starts within this time counts as on time: a process was restarted or busy.
 pub const LATE: Duration = Duration::from_mins(10);
 
-/// How far back runs are noted as missed. Who was away for longer knows it.
+/// How far back to record missed runs. A user who was away longer knows it.
 const LOOK_BACK: Duration = Duration::from_hours(24 * 35);
 
-/// How many are noted at most: a line that names every minute would fill the record of a holiday.
+/// Maximum number of recorded missed runs. A line that matches every minute would otherwise fill the record of a
+/// holiday.
 const MOST: usize = 100;
 
 /// A run whose time has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Its time by the schedule; with the schedule's name, what identifies it.
+    /// Nominal time by the schedule. Together with the schedule's name it identifies the run.
     pub nominal: Timestamp,
-    /// What it begins with.
+    /// First value of the variation.
     pub category: Option<String>,
-    /// What becomes of it.
+    /// What to do with it.
     pub verdict: Verdict,
 }
 
-/// What becomes of a run.
+/// What to do with a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It begins.
+    /// Start it.
     Run,
-    /// It begins when the earlier one is over.
+    /// Start it when the earlier one ends.
     Queue,
-    /// It does not.
+    /// Skip it.
     Skip(Reason),
 }
 
-/// Why a run does not begin.
+/// Why a run is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Nobody was there in time.
+    /// No process was running at its time.
     #[error("its time was slept through")]
     Missed,
-    /// An earlier one is not over.
+    /// An earlier run has not ended.
     #[error("an earlier run is not over")]
     Overlap,
-    /// The weekday has none.
+    /// The weekday has no category.
     #[error("no category is set for {0}")]
     NoCategory(&'static str),
-    /// It is not the hour for it.
+    /// It is outside of the schedule's hours.
     #[error("it is outside of the schedule's hours")]
     Hours,
 }
 
-/// Whether an earlier run is still going on.
+/// Whether an earlier run is still active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Earlier {
     /// None is.
     Over,
-    /// One is, or waits to begin.
+    /// One is running or waits to start.
     Running,
 }
 
-/// The runs that became due after `last` and until `now`, oldest first. Recording each of them under its nominal time and asking
-/// again gives none; not having recorded some gives those again.
+/// Returns the runs that became due after `last` and until `now`, oldest first. A run that is recorded under its
+/// nominal time is not returned again; a run that is not recorded is.
 pub fn due(
     schedule: &Schedule,
     zone: &TimeZone,
@@ -74,14 +75,14 @@ pub fn due(
     earlier: Earlier,
 ) -> Vec<Due> {
     let back = Timestamp(now.0.saturating_sub(i64::try_from(LOOK_BACK.as_millis()).unwrap_or(i64::MAX)));
-    // A record of a time that has not come was made while the clock was wrong, and says nothing about what was run since.
+    // A record from the future was made while the clock was wrong, and says nothing about runs since.
     let recent = || Timestamp(now.0.saturating_sub(i64::try_from(LATE.as_millis()).unwrap_or(i64::MAX)));
     let last = if last > now { recent() } else { last };
     let first = schedule.cron.next(last.max(back), zone);
     let moments = std::iter::successors(first, |at| schedule.cron.next(*at, zone));
     let all: Vec<Timestamp> = moments.take_while(|at| *at <= now).collect();
     let recent = &all[all.len().saturating_sub(MOST)..];
-    // The newest that has anything to do is the one that counts.
+    // The newest run with a category is the one that counts.
     let newest = recent.iter().rfind(|at| schedule.category(**at, zone).is_ok()).copied();
     let one = |nominal: &Timestamp| match schedule.category(*nominal, zone) {
         Err(day) => {

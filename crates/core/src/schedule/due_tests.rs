@@ -1,4 +1,4 @@
-//! A year of nights in simulated time, and what becomes of runs that were slept through.
+//! A year of nights in simulated time, and the handling of missed runs.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::ids::Name;
 use crate::schedule::Hours;
 use crate::schedule::{Categories, Order, local};
 
-/// Zones in which the clocks change: two in the north, on different days, and one in the south.
+/// Zones with clock changes: two in the north, on different days, and one in the south.
 const ZONES: [(&str, &str); 3] = [
     ("Europe/Berlin", "CET-1CEST,M3.5.0,M10.5.0/3"),
     ("America/New_York", "EST5EDT,M3.2.0,M11.1.0"),
@@ -55,11 +55,11 @@ fn at(text: &str, zone: &TimeZone) -> Timestamp {
     Timestamp(local.to_zoned(zone.clone()).unwrap().timestamp().as_millisecond())
 }
 
-/// What the store keeps: runs by their nominal time. All that outlives a daemon.
+/// The store: runs by nominal time. Only this outlives a daemon.
 #[derive(Default)]
 struct Record {
     runs: BTreeMap<Timestamp, (Option<String>, Progress)>,
-    /// Effects, in the order in which they happened: what must not be doubled.
+    /// Effects in the order in which they happened. None may occur twice.
     begun: Vec<Timestamp>,
 }
 
@@ -71,7 +71,7 @@ enum Progress {
     Skipped,
 }
 
-/// A daemon that may be killed between any two of its steps. `fuel` says after how many it is.
+/// A daemon that is killed after `fuel` steps.
 fn look(
     record: &mut Record,
     schedule: &Schedule,
@@ -94,7 +94,7 @@ fn look(
             Verdict::Run | Verdict::Queue => Progress::Recorded,
             Verdict::Skip(_) => Progress::Skipped,
         };
-        // The key is unique: who comes second changes nothing.
+        // The key is unique: the second writer changes nothing.
         record.runs.entry(one.nominal).or_insert((one.category, progress));
     }
     let unfinished: Vec<Timestamp> =
@@ -103,7 +103,7 @@ fn look(
         burn(fuel)?;
         let run = record.runs.get_mut(&nominal).unwrap();
         if run.1 == Progress::Recorded {
-            // The task's id was reserved with the record, so that this happens once; see the daemon.
+            // The task's id was reserved with the record, so this happens only once, as in the daemon.
             run.1 = Progress::Begun;
             record.begun.push(nominal);
         }
@@ -113,7 +113,7 @@ fn look(
     Some(())
 }
 
-/// Every local date of a year, with its weekday's category.
+/// Every local date of a year, with the category of its weekday.
 fn calendar(begin: Date) -> BTreeMap<Date, &'static str> {
     let category = |date: Date| match letters(date) {
         "mon" | "sat" => "tests",
@@ -139,7 +139,7 @@ proptest! {
     #[test]
     fn a_year_of_nights_has_the_right_category_each_and_none_is_missed_or_doubled(
         zone in 0..ZONES.len(),
-        // Also the hour that is skipped and the one that comes twice.
+        // Include the hour that is skipped and the one that occurs twice.
         hour in prop_oneof![Just("30 2"), Just("0 3"), Just("30 1"), Just("59 23"), Just("0 0")],
         mut random in any::<u64>(),
     ) {
@@ -155,7 +155,7 @@ proptest! {
         let mut record = Record::default();
         let mut now = since;
         while now < end {
-            // Never away for longer than what counts as late when something is due; looks in between change nothing.
+            // Never away longer than the grace period when a run is due; looks in between change nothing.
             let until = schedule.cron.next(now, &posix).unwrap().0 - now.0;
             let step = if until > 30 * MINUTE && next(4) > 0 { until - 5 * MINUTE } else { 4 * MINUTE };
             let step = i64::try_from(next(u64::try_from(step).unwrap())).unwrap();
@@ -163,7 +163,7 @@ proptest! {
             let mut fuel = if next(3) == 0 { u32::try_from(next(5)).unwrap() } else { u32::MAX };
             let killed = look(&mut record, &schedule, &posix, since, now, &mut fuel).is_none();
             if killed {
-                // Another one is started soon after.
+                // Another daemon starts soon after.
                 now = Timestamp((now.0 + i64::try_from(next(3 * 60_000)).unwrap()).min(end.0));
                 let mut enough = u32::MAX;
                 look(&mut record, &schedule, &posix, since, now, &mut enough);
@@ -206,7 +206,7 @@ fn what_was_slept_through_is_skipped_or_made_up_for_once() {
     assert_eq!(verdicts(&schedule, now), [missed.clone(), missed.clone(), missed.clone()]);
     schedule.catch_up = CatchUp::Once;
     assert_eq!(verdicts(&schedule, now), [missed.clone(), missed.clone(), Verdict::Run]);
-    // It is made up for only in the hours that it has.
+    // It is caught up only within its hours.
     schedule.hours = Hours::parse("22:00-06:00");
     assert_eq!(verdicts(&schedule, now), [missed.clone(), missed.clone(), Verdict::Skip(Reason::Hours)]);
     let soon = at("2026-06-04T05:00", &zone);
@@ -272,7 +272,7 @@ fn a_long_absence_fills_no_record() {
 fn a_clock_that_was_wrong_for_a_while_keeps_no_later_night_from_being_run() {
     let zone = TimeZone::posix(ZONES[0].1).unwrap();
     let schedule = nightly("30 2 * * *");
-    // A night was recorded in a year that had not come: the clock was set right since.
+    // A night was recorded in a future year; the clock has been corrected since.
     let last = at("2031-01-01T02:30", &zone);
     let now = at("2026-06-02T02:31", &zone);
     let runs = due(&schedule, &zone, last, now, Earlier::Over);

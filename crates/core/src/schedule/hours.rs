@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Hours of the day, which may go past midnight: `22:00-06:00`.
+/// Hours of the day, which may span midnight: `22:00-06:00`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hours {
-    /// The first minute of the day that is in.
+    /// First minute of the day that is inside.
     pub from: u16,
-    /// The first minute of the day that is not in any more.
+    /// First minute of the day that is outside again.
     pub to: u16,
 }
 
-/// The minutes of a day.
+/// Minutes of a day.
 const DAY: u16 = 24 * 60;
 
 impl Hours {
-    /// Reads `22:00-06:00`. `None` if it is not that, or if it has no length.
+    /// Parses `22:00-06:00`. Returns `None` if it is invalid or empty.
     pub fn parse(text: &str) -> Option<Self> {
         let minute = |text: &str| {
             let (hour, minute) = text.trim().split_once(':')?;
@@ -32,7 +32,7 @@ impl Hours {
         (from != to % DAY).then_some(Self { from, to })
     }
 
-    /// The minutes until a minute of the day is in.
+    /// Returns the number of minutes from a minute of the day until the hours start; zero inside.
     pub fn until(self, minute: u16) -> u16 {
         let inside = if self.from < self.to {
             (self.from..self.to).contains(&minute)

@@ -1,7 +1,8 @@
-//! Schedules: which workflow runs when, on which repositories, and what is done about a night that could not begin in time.
+//! Schedules: which workflow runs when, on which repositories, and what to do about a night that could not start in
+//! time.
 //!
-//! All of it is values. [`due`] says which runs follow from a schedule, the last one that is known and the moment it is; whoever
-//! keeps the record keeps it under the nominal time, so that a run is begun once however many look.
+//! Everything here is plain values. [`due`] computes the runs that follow from a schedule, the last known run and the
+//! current time. Runs are recorded under their nominal time, so that each starts once, however many processes look.
 
 mod cron;
 mod due;
@@ -18,102 +19,102 @@ pub use hours::Hours;
 use crate::ids::Name;
 use crate::time::Timestamp;
 
-/// The days of a week as a configuration calls them.
+/// Names of weekdays in the configuration.
 pub const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// A workflow that is begun by the clock.
+/// A workflow that runs by the clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// What it is called.
+    /// Schedule name.
     pub name: Name,
-    /// When.
+    /// When to run.
     pub cron: Cron,
-    /// Whose clocks, by the zone's IANA name; `None` for the machine's own.
+    /// IANA name of the time zone; `None` uses the machine's.
     pub zone: Option<String>,
-    /// What is run.
+    /// Workflow to run.
     pub workflow: Name,
-    /// The branch that its tasks start from; `None` for the project's, or the default branch of the repository's remote.
+    /// Base branch of its tasks; `None` uses the project's, or the default branch of the repository's remote.
     pub base: Option<String>,
-    /// What its tasks are called; `None` for the schedule's name.
+    /// Title of its tasks; `None` uses the schedule's name.
     pub title: Option<String>,
-    /// The value that the workflow's variation begins with.
+    /// First value of the workflow's variation.
     pub category: Categories,
-    /// Where: paths or addresses. Empty for the repository whose configuration it stands in.
+    /// Paths or addresses of repositories. Empty means the repository of this configuration.
     pub repositories: Vec<String>,
-    /// One repository after the other, or all at once.
+    /// Whether to work on repositories one by one or in parallel.
     pub order: Order,
-    /// What becomes of a run whose time was slept through.
+    /// What to do with a run that was missed.
     pub catch_up: CatchUp,
-    /// What becomes of a run whose time comes while an earlier one is not over.
+    /// What to do with a run that is due while an earlier one has not ended.
     pub overlap: Overlap,
-    /// The hours in which repositories are begun with; `None` for all.
+    /// Hours in which work on a repository may start; `None` means any.
     pub hours: Option<Hours>,
-    /// What all of a night may cost, in millionths of a dollar.
+    /// Maximum cost of a night, in millionths of a dollar.
     pub budget: Option<u64>,
-    /// So many open requests of earlier nights in a repository, and it is left alone.
+    /// Skip a repository with this many open pull requests of earlier nights.
     pub most_open: u32,
-    /// Whether it is written down but not followed.
+    /// Whether the schedule is paused.
     pub paused: bool,
 }
 
-/// What the workflow's variation begins with.
+/// The first value of the workflow's variation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Categories {
-    /// Whatever the workflow says.
+    /// As the workflow says.
     Unsaid,
     /// The same every time.
     Always(String),
-    /// By the weekday, in the schedule's zone; on the others nothing is run.
+    /// By weekday in the schedule's zone. Other days have no run.
     Weekdays(BTreeMap<&'static str, String>),
 }
 
-/// In which order repositories are worked on.
+/// The order of work on repositories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// One after the other.
+    /// One by one.
     #[default]
     InOrder,
-    /// All at once, as far as there is room.
+    /// In parallel, as far as capacity allows.
     SideBySide,
 }
 
 impl Order {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("in order", Self::InOrder), ("side by side", Self::SideBySide)];
 }
 
-/// What becomes of a run whose time was slept through.
+/// What to do with a run that was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CatchUp {
-    /// Nothing: it is noted as missed.
+    /// Record it as missed.
     #[default]
     Skip,
-    /// The newest of them is made up for.
+    /// Catch up on the newest missed run.
     Once,
 }
 
 impl CatchUp {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("skip", Self::Skip), ("once", Self::Once)];
 }
 
-/// What becomes of a run whose time comes while an earlier one is not over.
+/// What to do with a run that is due while an earlier one has not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
-    /// Nothing: it is noted as skipped.
+    /// Record it as skipped.
     #[default]
     Skip,
-    /// It begins when the earlier one is over.
+    /// Start it when the earlier one ends.
     Queue,
 }
 
 impl Overlap {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("skip", Self::Skip), ("queue", Self::Queue)];
 }
 
-/// Whether an address of a repository carries a password, or a name that may be a token: it would be in the store, in arguments and in
-/// reports. Only for SSH the name is no more than that.
+/// Returns whether the address of a repository contains a password, or a user name that may be a token. It would end up
+/// in the store, in arguments and in reports. Only in SSH addresses is the user name harmless.
 pub fn has_login(address: &str) -> bool {
     let Some((scheme, rest)) = address.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -121,12 +122,12 @@ pub fn has_login(address: &str) -> bool {
     host.rsplit_once('@').is_some_and(|(user, _)| !named || user.contains(':'))
 }
 
-/// The letters of a day on which a schedule has nothing to do.
+/// The name of a weekday on which a schedule has no run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoCategory(pub &'static str);
 
 impl Schedule {
-    /// What a run begins with whose nominal time this is.
+    /// Returns the category of the run with this nominal time.
     pub fn category(&self, nominal: Timestamp, zone: &TimeZone) -> Result<Option<&str>, NoCategory> {
         match &self.category {
             Categories::Unsaid => Ok(None),
@@ -138,14 +139,14 @@ impl Schedule {
         }
     }
 
-    /// The next runs, with what each begins with; days without a category are left out.
+    /// Returns the next runs with their categories, without days that have none.
     pub fn upcoming(
         &self,
         after: Timestamp,
         zone: &TimeZone,
         count: usize,
     ) -> Vec<(Timestamp, Option<String>)> {
-        /// A line may name many moments of days that have no category; beyond this there is none to be shown.
+        /// Limit of the search: a line may match many times on days without a category.
         const LOOKED_AT: usize = 3_000;
         let moments = std::iter::successors(self.cron.next(after, zone), |at| self.cron.next(*at, zone));
         let with = moments.take(LOOKED_AT).filter_map(|at| {
@@ -155,7 +156,7 @@ impl Schedule {
         with.take(count).collect()
     }
 
-    /// Whether repositories may be begun with at this moment.
+    /// Returns whether work on repositories may start at this time.
     pub fn is_open(&self, at: Timestamp, zone: &TimeZone) -> bool {
         let Some(hours) = self.hours else { return true };
         let minute = local(at, zone).map(|local| i32::from(local.hour()) * 60 + i32::from(local.minute()));
