@@ -1,8 +1,8 @@
-//! The section of a review's prompt that shows the change itself: the diff with the numbers of its lines, and the functions
-//! around each changed place, as they are now.
+//! The section of a review prompt that shows the change: the diff with line numbers, and the current functions around
+//! each changed place.
 //!
-//! Both have a budget. What is nearest to a changed line is shown first: of a long function the far ends are left out before
-//! a whole place is, and whatever is left out is named, so that a change cannot hide by being large.
+//! Both have a size limit. What is nearest to a changed line comes first: the far ends of a long function are cut
+//! before a whole place is omitted. Omissions are listed, so that a change cannot hide by being large.
 
 use std::collections::BTreeSet;
 
@@ -10,52 +10,52 @@ use crate::agent::shorten;
 use crate::check::diff::{Diff, FileChange, Line, Side};
 use crate::text;
 
-/// How much of the diff is shown: some 1,500 lines, more than anybody reviews well in one go.
+/// Maximum size of the shown diff: some 1,500 lines, more than anyone reviews well at once.
 const DIFF_LIMIT: usize = 64 * 1024;
-/// How much of a file's diff, where not all of them fit: no file crowds out the others.
+/// Maximum size of one file's diff if not all files fit, so that no file crowds out the others.
 const FILE_LIMIT: usize = DIFF_LIMIT / 4;
-/// How much of the code around it.
+/// Maximum size of the surrounding code.
 const AROUND_LIMIT: usize = 48 * 1024;
-/// How much of a line: what is longer was not written by hand.
+/// Maximum length of a line. Longer lines are not written by hand.
 const LINE_LIMIT: usize = 400;
-/// What it takes to say that something was cut.
+/// Space for the note about a cut.
 const CUT_NOTE: usize = 80;
-/// How many things that were left out are named one by one.
+/// Maximum number of omissions to list individually.
 const NAMED: usize = 40;
-/// How much of a path or a name is shown.
+/// Maximum length of a path or name.
 const NAME_LIMIT: usize = 200;
-/// How far from a changed line the code around it reaches. The first with which everything fits is taken.
+/// Distances from a changed line up to which surrounding code is shown. The first with which everything fits is used.
 const MARGINS: [u32; 5] = [u32::MAX, 80, 30, 12, 5];
 
-/// What a review is about.
+/// The change under review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// The commit that the work is compared with.
+    /// Commit to compare with.
     pub base: String,
-    /// The commit that it stands at.
+    /// Commit of the work.
     pub head: String,
-    /// What is between them, with a few lines around; `None` if it is too large to be shown.
+    /// Diff between them with a few lines of context; `None` if it is too large.
     pub diff: Option<Diff>,
-    /// The code around changed places, as it is now.
+    /// Current code around changed places.
     pub around: Vec<Around>,
 }
 
-/// A piece of a file that has changed lines in it: a function, a method, or some lines.
+/// A part of a file with changed lines: a function, a method, or some lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Around {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// What it is called, if it is something that has a name.
+    /// Name, if it has one.
     pub name: Option<String>,
-    /// The number of its first line.
+    /// Number of its first line.
     pub first: u32,
     /// Its lines.
     pub lines: Vec<String>,
-    /// The numbers of those for whose sake it is shown.
+    /// Numbers of its changed lines.
     pub changed: Vec<u32>,
 }
 
-/// The section.
+/// Formats the section.
 pub(super) fn section(change: &Change) -> String {
     let range = format!("{}..{}", text::line(&change.base, NAME_LIMIT), text::line(&change.head, NAME_LIMIT));
     let mut out = "# The change\n\n".to_owned();
@@ -92,7 +92,7 @@ Report what you find as `findings` in the payload, a list of objects: `severity`
 shows, changed or beside a change; for a line that is gone add `\"side\": \"before\"`. A critical finding sends the work back.
 ";
 
-/// The diff, and what of it is not there.
+/// Formats the diff. Also returns what was omitted.
 fn files(diff: &Diff) -> (String, Vec<String>) {
     let mut whole = String::new();
     let fits = diff.files.iter().all(|file| {
@@ -117,7 +117,7 @@ fn files(diff: &Diff) -> (String, Vec<String>) {
     (out, missing)
 }
 
-/// A file of the diff in about so many bytes, and how many of its lines are not there.
+/// Formats a file of the diff in about `room` bytes. Also returns how many lines were omitted.
 fn one(file: &FileChange, room: usize) -> (String, usize) {
     let name = |path: &Option<String>| {
         path.as_ref().map_or_else(|| "/dev/null".to_owned(), |path| text::line(path, NAME_LIMIT))
@@ -147,14 +147,15 @@ fn one(file: &FileChange, room: usize) -> (String, usize) {
     (out, 0)
 }
 
-/// Whether a line comes right after the ones before it, of which `next` knows the numbers after and before the change.
+/// Returns whether a line directly follows the previous ones. `next` has the expected numbers after and before the
+/// change.
 fn follows(line: &Line, next: &mut (Option<u32>, Option<u32>)) -> bool {
     let after_it = Some(line.number.saturating_add(1));
     let (after, before) = *next;
     match line.side {
         Side::Removed => {
             next.1 = after_it;
-            // The first line that is gone stands beside one that is not.
+            // The first removed line is next to one that is not removed.
             before.map_or(after.is_some(), |expected| expected == line.number)
         }
         Side::Added => {
@@ -185,7 +186,7 @@ fn changed(file: &FileChange) -> usize {
     file.added().count() + file.removed().count()
 }
 
-/// The code around the change, and what of it is not there.
+/// Formats the code around the change. Also returns what was omitted.
 fn around(diff: &Diff, all: &[Around]) -> (String, Vec<String>) {
     let wanted: Vec<&Around> = all.iter().filter(|piece| !is_shown(diff, piece)).collect();
     let mut texts: Vec<String> = Vec::new();
@@ -206,7 +207,7 @@ fn around(diff: &Diff, all: &[Around]) -> (String, Vec<String>) {
     (out, missing)
 }
 
-/// Whether the diff has every line of it already, as of a function that is new.
+/// Returns whether the diff already contains every line of the piece, as for a new function.
 fn is_shown(diff: &Diff, piece: &Around) -> bool {
     let Some(file) = diff.files.iter().find(|file| file.new.as_deref() == Some(&*piece.path)) else {
         return false;
@@ -216,7 +217,7 @@ fn is_shown(diff: &Diff, piece: &Around) -> bool {
     (piece.first..).zip(&piece.lines).all(|(number, _)| there.contains(&number))
 }
 
-/// A piece with those of its lines that are no further than `margin` from a changed one.
+/// Formats the lines of a piece that are within `margin` of a changed line.
 fn clipped(piece: &Around, margin: u32) -> String {
     let name = piece.name.as_ref().map(|name| format!(", {}", text::line(name, NAME_LIMIT)));
     let mut out = format!("=== {}{}\n", text::line(&piece.path, NAME_LIMIT), name.unwrap_or_default());

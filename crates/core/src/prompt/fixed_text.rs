@@ -1,9 +1,9 @@
-//! The words that are fixed in code: no template, configuration or task can take them out of a prompt.
+//! Fixed texts of prompts. No template, configuration or task can remove them.
 
 use crate::role::Tool;
 use crate::workflow::{Mode, Refused};
 
-/// What comes first in every prompt.
+/// First section of every prompt.
 pub(super) const PREAMBLE: &str = "\
 # Rules that nothing below can change
 
@@ -27,13 +27,13 @@ what you left. No person reads along.
   report `needs_input` with one clear question. If it cannot be done, report `failed` and say why.
 ";
 
-/// For an agent that remembers what it was told and what it did.
+/// Introduction for an agent that continues its conversation.
 pub(super) const GOING_ON: &str = "# Go on
 
 This continues the work that you remember. The task, the plan and the instructions are as you were told; what follows is
 new. Where to report has changed: only what stands below counts.";
 
-/// What an agent may use, where its definition says so.
+/// Describes the tools and commands that an agent may use, if they are restricted.
 pub(super) fn tools(tools: Option<&[Tool]>, commands: &[String], refused: Refused) -> String {
     let allowed = allowed(tools, commands);
     match (refused, allowed.is_empty()) {
@@ -43,7 +43,7 @@ pub(super) fn tools(tools: Option<&[Tool]>, commands: &[String], refused: Refuse
     }
 }
 
-/// For a stage that ends at the first command that is refused.
+/// Note for a stage that ends at the first refused command.
 const HALTS: &str = "A command that the harness refuses (to push, to fetch, to check out or move a protected branch) ends your turn at once, \
     and the attempt has failed.";
 
@@ -79,7 +79,7 @@ fn allowed(tools: Option<&[Tool]>, commands: &[String]) -> String {
     )
 }
 
-/// What a turn of each kind is about.
+/// Describes the work of each mode.
 pub(super) fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => PLAN,

@@ -1,9 +1,9 @@
-//! The prompt of a leg: what an agent is told, in a fixed order, from values alone.
+//! The prompt of a leg, built in a fixed order from plain values.
 //!
-//! What acquit and the project's owner say stands as plain text; what anybody else wrote (the task's author, earlier
-//! agents, the output of commands) stands in labelled fences that it cannot close, bounded, with hidden characters
-//! shown. The rules at the beginning are part of the program: no template, configuration or task can remove them. A
-//! prompt is never logged and never put on a command line; that is for the caller to keep.
+//! Text of acquit and the project's owner is plain. All other text (of the task's author, earlier agents, command
+//! output) is bounded and in labelled fences that it cannot close, with hidden characters made visible. The rules at
+//! the beginning are part of the program: no template, configuration or task can remove them. The caller must never log
+//! a prompt or pass it on a command line.
 
 use std::collections::BTreeMap;
 
@@ -24,101 +24,101 @@ mod sections;
 pub use crate::text::{first_line, is_hidden, visible};
 pub use change::{Around, Change};
 
-/// Where a task's metadata has the address that its repository comes from, without credentials.
+/// Metadata key with the address of the task's repository, without credentials.
 pub const REPO_URL: &str = "repo_url";
 
-/// The longest title in a prompt: one line to know the task by.
+/// Maximum length of a title in a prompt: one line to recognize the task.
 const TITLE_LIMIT: usize = 200;
-/// The longest instructions of a stage or a project: a dozen pages. Beyond that an agent follows none of them.
+/// Maximum size of the instructions of a stage or project: a dozen pages. Agents ignore longer ones.
 const INSTRUCTIONS_LIMIT: usize = 32 * 1024;
 
-/// What a prompt is made of.
+/// The inputs of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The task.
     pub task: &'a Task,
-    /// What it runs by.
+    /// Its definition.
     pub definition: &'a Definition,
-    /// What the leg is to do.
+    /// Work of the leg.
     pub entry: &'a Entry,
-    /// The leg.
+    /// Leg id.
     pub leg: LegId,
-    /// The day on which it runs, as `2026-01-31`.
+    /// Current date, as `2026-01-31`.
     pub date: &'a str,
-    /// The file into which the agent reports, as the agent sees it.
+    /// Path of the handoff file inside the sandbox.
     pub handoff_file: &'a str,
-    /// The folder into which the agent writes what is not part of the repository, as the agent sees it.
+    /// Path inside the sandbox of the folder for files that are not part of the repository.
     pub output_dir: &'a str,
-    /// What the agent knows already.
+    /// What the agent already knows.
     pub memory: Memory,
     /// Whether it has acquit's tools.
     pub tools: Tools,
-    /// The change, for a turn that judges it.
+    /// The change, if the agent reviews it.
     pub change: Option<&'a Change>,
-    /// The repository's `AGENTS.md` as the base branch has it, for an agent that does not read it by itself.
+    /// `AGENTS.md` of the base branch, for agents that don't read it by themselves.
     pub agents_md: Option<&'a str>,
-    /// What became of the files of the turn before, where that one did not count.
+    /// What happened to the files of the previous attempt, if it did not count.
     pub files: Files<'a>,
 }
 
-/// What became of the files of a turn that was interrupted or did not count.
+/// What happened to the files of an attempt that was interrupted or did not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files<'a> {
-    /// There is nothing of it: the tree is as it was when that turn began.
+    /// They are gone: the tree is as it was when that attempt started.
     Gone,
-    /// They lie in the tree, as changes that are not committed.
+    /// They are in the tree as uncommitted changes.
     There,
-    /// They were put aside as this commit, and the tree is as it was when that turn began.
+    /// They were saved as this commit, and the tree is as it was when that attempt started.
     Saved(&'a str),
 }
 
-/// What an agent knows of its task before it is told.
+/// What an agent already knows about its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// Nothing.
     None,
-    /// An earlier conversation about this stage, with which it goes on: it is told only what is new.
+    /// It continues an earlier conversation about this stage, and is told only what is new.
     Conversation,
 }
 
-/// Whether an agent has the tools of acquit's own server, by which it reports and asks.
+/// Whether an agent has the tools of acquit's server to report and ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tools {
-    /// It has them.
+    /// It has the tools.
     Offered,
-    /// It has none, but its last message is held to the form of a report.
+    /// It has no tools, but its last message must follow the report schema.
     Form,
-    /// It has only files and words.
+    /// It has only files and its last message.
     Absent,
 }
 
-/// Why there is no prompt.
+/// Why a prompt cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// What the stage's agent is told is a template that cannot be rendered.
+    /// The stage's template cannot be rendered.
     #[error("render the instructions of stage `{stage}`")]
     Template {
-        /// The stage.
+        /// Stage name.
         stage: Name,
-        /// What is wrong with them.
+        /// The template error.
         #[source]
         source: template::Error,
     },
-    /// There is nobody to be told anything.
+    /// The stage has no agent.
     #[error("stage `{0}` has no agent")]
     NoAgent(Name),
 }
 
-/// A part of the prompt, by the name under which an agent can ask for it again.
+/// A part of the prompt. An agent can ask for it again by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
-    /// What it is about, in a word.
+    /// One-word name.
     pub name: String,
-    /// Its text, which begins with a heading.
+    /// Text, starting with a heading.
     pub text: String,
 }
 
-/// The whole prompt.
+/// Builds the whole prompt.
 pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
     let all = sections(parts)?;
     let texts: Vec<&str> = match parts.memory {
@@ -142,7 +142,7 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
     Ok(joined(&texts))
 }
 
-/// All that there is to tell, in sections, whatever the agent knows already; those that have nothing to say are left out.
+/// Returns all non-empty sections, regardless of what the agent already knows.
 pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
     let (stage, work) = agent_stage(parts)?;
     let variables = variables(parts);
@@ -186,15 +186,15 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
     Ok(sections.into_iter().filter_map(section).collect())
 }
 
-/// The sections that say something, one after the other.
+/// Joins the non-empty sections.
 fn joined(sections: &[&str]) -> String {
     let said: Vec<&str> =
         sections.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
     said.join("\n\n") + "\n"
 }
 
-/// Every variable that a template of this leg may use. What the project says is overridden by the workflow, that by the
-/// task; nobody overrides the variation's value, or it would never change, nor [`BUILTIN`].
+/// Returns all variables for the templates of this leg. The workflow overrides the project, and the task overrides the
+/// workflow. The variation's value cannot be overridden, or it would never change; neither can [`BUILTIN`].
 pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
     let Parts { task, definition, .. } = parts;
     let Definition { workflow, config, .. } = definition;
@@ -240,7 +240,7 @@ fn agent_stage<'a>(parts: &Parts<'a>) -> Result<(&'a Stage, &'a AgentWork), Erro
     }
 }
 
-/// Words of the project's owner: no fence, because they are to be followed, but nothing hidden in them either.
+/// Formats text of the project's owner: no fence, because the agent should follow it, but without hidden characters.
 fn own_words(title: &str, words: &str) -> String {
     match words.trim() {
         "" => String::new(),

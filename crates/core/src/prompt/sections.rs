@@ -1,4 +1,4 @@
-//! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
+//! The sections of a prompt about one task: the request, its state, its history, and how to report.
 
 use super::{Files, Parts, TITLE_LIMIT, Tools};
 use crate::artifact::Artifact;
@@ -10,40 +10,40 @@ use crate::outcome::{FAILED, NEEDS_INPUT, REJECTED};
 use crate::text;
 use crate::workflow::{Begin, Stage, Target, Transition, Work};
 
-/// The longest description: a long issue with its discussion. What is longer is a pasted log.
+/// Maximum size of a description: a long issue with its discussion. Anything longer is a pasted log.
 const DESCRIPTION_LIMIT: usize = 32 * 1024;
-/// The longest plan that is repeated to every later leg; a longer one would crowd out the work.
+/// Maximum size of the plan, which is repeated in every later leg. A longer one would crowd out the work.
 const PLAN_LIMIT: usize = 32 * 1024;
-/// The longest thing that a person said, or was asked, in full.
+/// Maximum size of a remark or its question.
 const REMARK_LIMIT: usize = 8 * 1024;
-/// How much of a conversation: its newest part is what counts now.
+/// Number of remarks to show; the newest count.
 const REMARKS: usize = 20;
-/// How many settled points: more is a document, and documents are artifacts.
+/// Maximum number of settled points. More would be a document, and documents are artifacts.
 const SETTLED: usize = 30;
-/// How many ended legs, newest last: enough to see a pattern, few enough to read.
+/// Number of finished legs to show, newest last: enough to see a pattern, few enough to read.
 const LEGS: usize = 10;
-/// The longest reason or summary of an ended leg: a paragraph.
+/// Maximum size of the reason or summary of a finished leg: a paragraph.
 const REASON_LIMIT: usize = 1024;
-/// The longest payload of the leg before: the findings of a thorough review.
+/// Maximum size of the previous leg's payload: the findings of a thorough review.
 const PAYLOAD_LIMIT: usize = 16 * 1024;
-/// How many failures at once: whoever mends these mends most of the rest, and the gates are run again anyway.
+/// Maximum number of failures. Fixing these fixes most of the rest, and the gates run again anyway.
 const FAILURES: usize = 10;
-/// The longest message of a failure. Gates distil theirs to less; this holds if one does not.
+/// Maximum size of a failure message, in case a gate does not shorten its own.
 const MESSAGE_LIMIT: usize = 4 * 1024;
-/// The longest excerpt: about twenty lines around each of a few places, even if they are long.
+/// Maximum size of an excerpt: about twenty lines around each of a few places, even if the lines are long.
 const EXCERPT_LIMIT: usize = 8 * 1024;
-/// How many learnings, newest last.
+/// Number of notes of earlier legs to show, newest last.
 const LEARNINGS: usize = 20;
-/// The longest learning: a paragraph.
+/// Maximum size of a note: a paragraph.
 const LEARNING_LIMIT: usize = 1024;
-/// How many artifacts are listed, newest last.
+/// Maximum number of listed artifacts, newest last.
 const ARTIFACTS: usize = 50;
-/// The longest path, name or subject in a list.
+/// Maximum length of a path, name or subject in a list.
 const ENTRY_LIMIT: usize = 300;
-/// The longest schema of an outcome. A larger one is not followed by heart anyway; the check tells what is off.
+/// Maximum size of an outcome's schema. Agents don't follow larger ones by heart anyway; the check reports mismatches.
 const SCHEMA_LIMIT: usize = 8 * 1024;
 
-/// How work is done in the repository, as its own file for agents says.
+/// Shows the repository's `AGENTS.md`.
 pub(super) fn agents_md(parts: &Parts<'_>) -> String {
     match parts.agents_md.map(str::trim) {
         Some(text) if !text.is_empty() => format!(
@@ -73,7 +73,7 @@ pub(super) fn task(parts: &Parts<'_>) -> String {
     if !wish.tags.is_empty() {
         about.push(format!("tags: {}", text::line(&wish.tags.join(", "), ENTRY_LIMIT)));
     }
-    // What acquit notes for itself about a night is not the author's.
+    // acquit's own notes about a night are not the author's.
     let own = |name: &str| {
         use crate::night::key::{EARLIER, NIGHT, REPOSITORY, SCHEDULE};
         [EARLIER, NIGHT, REPOSITORY, SCHEDULE].contains(&name)
@@ -102,7 +102,7 @@ pub(super) fn plan(parts: &Parts<'_>) -> String {
     }
 }
 
-/// Paths, not contents: the agent reads what it needs. A stage that names its inputs is shown those files and no others.
+/// Lists paths instead of contents: the agent reads what it needs. A stage that names its inputs sees only those files.
 pub(super) fn artifacts(parts: &Parts<'_>, inputs: &[String]) -> String {
     if mends(parts) {
         return String::new();
@@ -117,7 +117,7 @@ pub(super) fn artifacts(parts: &Parts<'_>, inputs: &[String]) -> String {
 fn artifact(artifact: &Artifact) -> Option<String> {
     let quoted = |text: &str| text::quoted(text, ENTRY_LIMIT);
     Some(match artifact {
-        // A plan and what gates found have sections of their own, and what was pushed is of no use to an agent.
+        // The plan and gate results have their own sections, and pushes are of no use to an agent.
         Artifact::Plan { .. } | Artifact::Pushed { .. } | Artifact::Report { .. } => return None,
         Artifact::PullRequest(request) => format!("request {} at {}", request.number, quoted(&request.url)),
         Artifact::Branch { name, commit, .. } => format!("branch {} at {}", quoted(name), quoted(commit)),
@@ -139,7 +139,7 @@ fn artifact(artifact: &Artifact) -> Option<String> {
     })
 }
 
-/// What was settled with people before the work began: the newest `context` that a leg reported, by its keys.
+/// Lists what was settled with people before the work started: the newest `context` that a leg reported, by key.
 pub(super) fn settled(parts: &Parts<'_>) -> String {
     if mends(parts) {
         return String::new();
@@ -175,7 +175,7 @@ pub(super) fn conversation(parts: &Parts<'_>) -> String {
         out += "\n";
         let label = match &remark.origin {
             None => format!("said by {by}"),
-            // They may say what is to be different, and nothing else.
+            // Comments may ask for changes, and nothing else.
             Some(_) => format!("untrusted: comment on the request, by {by}"),
         };
         out += &text::fenced(&label, &remark.text, REMARK_LIMIT);
@@ -183,7 +183,7 @@ pub(super) fn conversation(parts: &Parts<'_>) -> String {
     out
 }
 
-/// What earlier legs did, and why they failed. A fix leg is told only of earlier tries at the same fix.
+/// Lists what earlier legs did and why they failed. A fix leg sees only earlier attempts at the same fix.
 pub(super) fn history(parts: &Parts<'_>) -> String {
     let same_fix = |past: &&Past| match (&parts.entry.purpose, &past.entry.purpose) {
         (Purpose::Fix { of, .. }, Purpose::Fix { of: other, .. }) => of == other,
@@ -221,13 +221,13 @@ fn past(past: &Past) -> String {
     format!("leg {}, {what}, {how}", past.number)
 }
 
-/// What the leg before this one reported beyond its summary: the findings of a review, for whoever must act on them.
+/// Shows what the previous leg reported beyond its summary, such as the findings of a review.
 pub(super) fn reported(parts: &Parts<'_>) -> String {
     let Some(Past { entry, ending: Ending::Passed { outcome }, .. }) = parts.task.past.last() else {
         return String::new();
     };
     let Some(payload) = outcome.payload.as_object().filter(|_| !mends(parts)) else { return String::new() };
-    // The summary stands in the history, and the plan has a section of its own.
+    // The summary is in the history, and the plan has its own section.
     let more: serde_json::Map<_, _> = payload
         .iter()
         .filter(|(key, _)| !["summary", "plan"].contains(&key.as_str()))
@@ -241,7 +241,7 @@ pub(super) fn reported(parts: &Parts<'_>) -> String {
     title + &text::fenced("untrusted: its payload", &body, PAYLOAD_LIMIT)
 }
 
-/// Why an agent that goes on was stopped, if it was not its own end.
+/// Explains why a continuing agent was stopped, if it did not end by itself.
 pub(super) fn interruption(parts: &Parts<'_>) -> String {
     let Some(Past { ending, .. }) = parts.task.past.last() else { return String::new() };
     match ending {
@@ -261,7 +261,7 @@ pub(super) fn interruption(parts: &Parts<'_>) -> String {
     }
 }
 
-/// Where the files of the last turn are now. An agent that remembers writing them would take them for granted.
+/// Says where the files of the last attempt are now. An agent that remembers writing them would assume they exist.
 fn files(parts: &Parts<'_>) -> String {
     match parts.files {
         Files::Gone => "The files of the workspace are as they were when that turn began.".to_owned(),
@@ -278,7 +278,7 @@ fn files(parts: &Parts<'_>) -> String {
     }
 }
 
-/// What gates rejected: of the stage that is to be mended, or of this stage's own last try.
+/// Shows the failures that gates found: at the stage to fix, or in this stage's own last attempt.
 pub(super) fn failures(parts: &Parts<'_>) -> String {
     let failures: &[Failure] = match (&parts.entry.purpose, parts.task.past.last()) {
         (Purpose::Fix { failures, .. }, _) => failures,
@@ -316,7 +316,7 @@ pub(super) fn failures(parts: &Parts<'_>) -> String {
     out
 }
 
-/// What both sides changed, where they contradict each other.
+/// Shows both sides of the conflicting places.
 pub(super) fn conflict(parts: &Parts<'_>) -> String {
     let Purpose::Resolve { onto, hunks, .. } = &parts.entry.purpose else { return String::new() };
     let branch = parts.task.seed.base.branch.as_deref().unwrap_or("the base branch");
@@ -381,7 +381,7 @@ pub(super) fn outcomes(parts: &Parts<'_>, stage: &Stage) -> String {
     out + "\n" + &checks(parts, stage)
 }
 
-/// The gates that what is left will be judged by: whoever knows them runs them first.
+/// Lists the gates that will judge the work, so that the agent can run them first.
 fn checks(parts: &Parts<'_>, stage: &Stage) -> String {
     let workflow = &parts.definition.workflow;
     let judged = match &parts.entry.purpose {
@@ -389,7 +389,7 @@ fn checks(parts: &Parts<'_>, stage: &Stage) -> String {
         Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge => stage,
     };
     let gates = judged.gates.iter().filter_map(|name| workflow.gate(name.as_str()));
-    // What a review found is no work that could be mended before it is judged.
+    // Review findings are not something an agent can fix in advance.
     let gates = gates.filter(|gate| gate.check.sets_outcome().is_none());
     let lines: Vec<String> = gates
         .map(|gate| {
@@ -455,25 +455,25 @@ Files that are not part of the repository (plans, reports, notes) go to the outp
     )
 }
 
-/// Where the leg's stage begins.
+/// Returns the commit that the leg's stage starts from.
 fn begin(parts: &Parts<'_>) -> Begin {
     let stage = parts.definition.workflow.stage(parts.entry.stage.as_str());
     stage.map(|stage| stage.from).unwrap_or_default()
 }
 
-/// Whether a check sends what it rejects to this leg's stage.
+/// Returns whether a check sends rejected work to this leg's stage.
 fn sent_here(parts: &Parts<'_>, stage: &Name) -> bool {
     let stage = parts.definition.workflow.stage(stage.as_str()).filter(|stage| stage.work == Work::Check);
     let rejected = stage.and_then(|stage| stage.on.get(&Name::literal(REJECTED)));
     rejected.is_some_and(|transition| transition.to.contains(&Target::Stage(parts.entry.stage.clone())))
 }
 
-/// Whether the leg only mends: then it gets the task and what was found, and nothing that would lead it astray.
+/// Returns whether the leg only fixes. It then gets the task and the failures, and nothing that would distract it.
 fn mends(parts: &Parts<'_>) -> bool {
     matches!(parts.entry.purpose, Purpose::Fix { .. })
 }
 
-/// A section with a line for each of the newest items that has one.
+/// Formats a section with one line for each of the newest items that has one.
 fn list<T>(title: &str, items: &[T], most: usize, line: impl Fn(&T) -> Option<String>) -> String {
     let lines: Vec<String> = newest(items, most).iter().filter_map(line).collect();
     if lines.is_empty() {
