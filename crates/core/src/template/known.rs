@@ -1,11 +1,11 @@
-//! The variables that a template may name, so that a wrong one is found before anything is spawned.
+//! The known template variables. A wrong name is reported before anything starts.
 
 use std::collections::BTreeSet;
 
 use crate::ids::Name;
 use crate::toml_reader::{At, Source, did_you_mean, quoted};
 
-/// The names of the variables that acquit sets itself. Nobody else can set them.
+/// Names of the variables that acquit sets. They cannot be overridden.
 pub const BUILTIN: [&str; 14] = [
     "allowed_commands",
     "base",
@@ -23,31 +23,31 @@ pub const BUILTIN: [&str; 14] = [
     "workflow",
 ];
 
-/// The names of variables.
+/// A set of variable names.
 pub(crate) struct Known {
     names: BTreeSet<String>,
-    /// Whether a variable may exist that could not be read.
+    /// Whether there may be variables that could not be parsed.
     uncertain: bool,
 }
 
 impl Known {
-    /// Those that are built in, and these.
+    /// Creates a set with the built-in names and `known`.
     pub(crate) fn new(known: &[String]) -> Self {
         let builtin = BUILTIN.iter().map(|&name| name.to_owned());
         Self { names: builtin.chain(known.iter().cloned()).collect(), uncertain: false }
     }
 
-    /// These too.
+    /// Adds names.
     pub(crate) fn extend<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
         self.names.extend(names.map(str::to_owned));
     }
 
-    /// Some variable could not be read: an unknown one may be that.
+    /// Marks that some variable could not be parsed. An unknown name may then be that variable.
     pub(crate) fn uncertain(&mut self) {
         self.uncertain = true;
     }
 
-    /// What is wrong with a name: the mistake and what could have been meant.
+    /// Returns what is wrong with a name: the mistake and a suggestion.
     pub(super) fn check(&self, name: &str) -> Option<(String, Option<String>)> {
         if self.uncertain || self.names.contains(name) {
             return None;
@@ -57,7 +57,7 @@ impl Known {
     }
 }
 
-/// Notes a variable that has the name of one that is always there.
+/// Reports a variable with the name of a built-in one.
 pub(crate) fn refuse_builtin(source: &Source<'_>, name: &At<Name>) {
     if BUILTIN.contains(&name.value.as_str()) {
         let what = format!("the variable {} is built in", quoted(name.value.as_str()));

@@ -1,9 +1,10 @@
-//! Templates of prompts: text with `{{ variables }}`, read once together with all that they include, rendered once from an
-//! explicit list. Nothing is evaluated, nothing is taken from the environment, and a value that itself looks like a template
-//! stays as it is: after reading there are only pieces, and values are put beside them.
+//! Prompt templates: text with `{{ variables }}`. A template is read once with all its includes, and rendered from an
+//! explicit list of variables. Nothing is evaluated or taken from the environment. A value that looks like a template
+//! stays as it is, because rendering only joins parsed pieces and values.
 //!
-//! `{{> ../prompts/findings.md }}` puts another file in its place, named relative to the file that names it. A name in brackets,
-//! `{{> guidance/[category].md }}`, is the workflow's variation: one file for each of its values, all of them read and checked.
+//! `{{> ../prompts/findings.md }}` includes another file, relative to the including one. A name in brackets, as in `{{>
+//! guidance/[category].md }}`, is the workflow's variation: there is one file per value, and all of them are read and
+//! checked.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub(crate) use read::Reader;
 pub use read::{Found, NoTexts, Texts};
 pub use variation::Variation;
 
-/// A template with everything that it includes. It is pinned with its task, so it needs no files any more.
+/// A template with all its includes. It is pinned with its task and needs no files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Template {
@@ -30,30 +31,30 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Piece {
-    /// As it is.
+    /// Literal text.
     Text(String),
     /// The value of a variable.
     Variable(String),
-    /// One of several, by the value of a variable.
+    /// One of several templates, by the value of a variable.
     Choice { variable: String, cases: BTreeMap<String, Template> },
 }
 
-/// Why a template cannot be rendered. Reading finds the same before anything is spawned; this holds for what was stored by
-/// another version.
+/// Why a template cannot be rendered. Reading finds the same mistakes before anything starts; this covers templates
+/// stored by another version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A variable that nobody set.
+    /// A variable that is not set.
     #[error("unknown variable `{name}`; known are: {known}")]
     Unknown {
-        /// The name, bounded.
+        /// Name, bounded.
         name: String,
-        /// What could have been meant.
+        /// Known names.
         known: String,
     },
-    /// A variable whose value has no part of the template.
+    /// The template has no case for the value of a variable.
     #[error("nothing is written for {variable} = `{value}`")]
     NoCase {
-        /// The variable.
+        /// Variable name.
         variable: String,
         /// Its value, bounded.
         value: String,
@@ -61,12 +62,12 @@ pub enum Error {
 }
 
 impl Template {
-    /// A text in which nothing is replaced.
+    /// Creates a template without variables.
     pub fn literal(text: &str) -> Self {
         Self { pieces: vec![Piece::Text(text.to_owned())] }
     }
 
-    /// A text whose `{{ names }}` are variables and which includes nothing.
+    /// Creates a template in which `{{ names }}` are variables and nothing is included.
     pub fn plain(text: &str) -> Self {
         let mut pieces = Vec::new();
         for token in read::tokens(text) {
@@ -79,7 +80,7 @@ impl Template {
         Self { pieces }
     }
 
-    /// This one, and then another, with an empty line between them.
+    /// Appends another template after an empty line.
     #[must_use]
     pub fn then(mut self, other: Self) -> Self {
         if self.is_empty() {
@@ -90,12 +91,12 @@ impl Template {
         self
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the template is empty.
     pub fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))
     }
 
-    /// The text, with each variable replaced by its value.
+    /// Renders the text with the values of the variables.
     pub fn render(&self, variables: &BTreeMap<String, String>) -> Result<String, Error> {
         let mut out = String::new();
         self.render_into(&mut out, variables)?;

@@ -1,45 +1,45 @@
-//! Reads a template with everything that it includes. Every mistake is noted with the file and line in which it stands.
+//! Reads a template with all its includes. Reports every mistake with its file and line.
 
 use std::collections::BTreeMap;
 
 use super::{Known, Piece, Template, Variation};
 use crate::toml_reader::{At, Place, Source, quoted};
 
-/// How deep files may include each other: what a person can still follow.
+/// Maximum include depth: what a person can still follow.
 const DEEPEST: usize = 8;
 
-/// The most that a template may come to with all that it includes: more than anybody reads, agents included.
+/// Maximum total size of a template with its includes: more than anyone reads, including agents.
 const LARGEST: usize = 64 * 1024;
 
-/// The longest name of a file.
+/// Maximum length of a file name.
 const LONGEST_PATH: usize = 200;
 
-/// Where the texts are that templates include: a project's own files, and those that come with the program under them.
+/// The source of included texts: the project's own files, with the built-in ones as the fallback.
 pub trait Texts {
-    /// The text of a file, by its path below the folder of acquit's files.
+    /// Returns the text of a file, by its path below the folder of acquit's files.
     fn text(&self, path: &str) -> Found;
 
-    /// Files that are there, below a folder, for a hint to whoever mistyped one.
+    /// Returns the names of existing files below a folder, to suggest one for a typo.
     fn names(&self, folder: &str) -> Vec<String>;
 }
 
-/// What was found at a path.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A file.
     Text {
-        /// How mistakes call it.
+        /// Its name in mistakes.
         shown: String,
-        /// All of it.
+        /// Its contents.
         text: String,
     },
-    /// Nothing.
+    /// No such file.
     Absent,
-    /// Something that is not taken as text, and why.
+    /// A file that is refused, and why.
     Refused(String),
 }
 
-/// No texts at all: for workflows that stand alone.
+/// No texts, for standalone workflows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTexts;
 
@@ -53,21 +53,21 @@ impl Texts for NoTexts {
     }
 }
 
-/// What a template consists of.
+/// A token of a template.
 pub(super) enum Token<'t> {
     Text(&'t str),
-    /// What stands between braces, and where they open.
+    /// The name between braces, and the offset of the opening brace.
     Name {
         name: &'t str,
         at: usize,
     },
-    /// Braces that never close.
+    /// Braces that are never closed.
     Unclosed {
         at: usize,
     },
 }
 
-/// Takes a template apart.
+/// Splits a template into tokens.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -90,30 +90,30 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Reads templates of one workflow.
+/// Reads the templates of one workflow.
 pub(crate) struct Reader<'a> {
     pub(crate) texts: &'a dyn Texts,
     pub(crate) known: &'a Known,
     pub(crate) variation: Option<&'a Variation>,
 }
 
-/// Notes a mistake at a place of the text that is being read.
+/// Reports a mistake at an offset of the text being read.
 type Note<'n> = &'n dyn Fn(usize, String, Option<String>);
 
 impl Reader<'_> {
-    /// A template that stands in a TOML file itself. `path` is the file's own.
+    /// Reads a template inside a TOML file. `path` is the path of that file.
     pub(crate) fn inline(&self, source: &Source<'_>, path: &str, template: &At<String>) -> Template {
         let note = |at: usize, what: String, hint| source.report(opening(source, template, at), what, hint);
         self.read(source, &[path.to_owned()], &template.value, &note)
     }
 
-    /// A template in a file of its own. `None` if there is no such file, which is noted at `named`.
+    /// Reads a template in its own file. Returns `None` if there is no such file, which is reported at `named`.
     pub(crate) fn file(&self, source: &Source<'_>, from: &str, named: &At<String>) -> Option<Template> {
         let note = |what: String, hint| source.report(named.place, what, hint);
         self.include(source, &[from.to_owned()], &named.value, &note)
     }
 
-    /// The rest of a file whose beginning was read otherwise: what stands in `own` from a byte on.
+    /// Reads the rest of a file, from an offset in `own`, after its beginning was read in another way.
     pub(crate) fn rest(&self, own: &Source<'_>, path: &str, text: &str, from: usize) -> Template {
         let note = |at: usize, what: String, hint| {
             let start = from + at;
@@ -122,7 +122,7 @@ impl Reader<'_> {
         self.read(own, &[path.to_owned()], &text[from..], &note)
     }
 
-    /// `stack` are the files that are being read, the innermost last. Mistakes of included files are noted in `source` as well.
+    /// `stack` has the files being read, innermost last. Mistakes in included files are also added to `source`.
     fn read(&self, source: &Source<'_>, stack: &[String], text: &str, note: Note<'_>) -> Template {
         let mut pieces = Vec::new();
         let mut size = 0;
@@ -156,7 +156,7 @@ impl Reader<'_> {
         Template { pieces }
     }
 
-    /// An included file, or one for each value of the variation.
+    /// Reads an included file, or one file for each value of the variation.
     fn partial(
         &self,
         source: &Source<'_>,
@@ -248,14 +248,14 @@ impl Piece {
     }
 }
 
-/// A name with a variable in brackets: what is before it, the variable, what is after it.
+/// Splits a name with a variable in brackets: text before, variable, text after.
 fn bracketed(named: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = named.split_once('[')?;
     let (variable, after) = rest.split_once(']')?;
     Some((before, variable, after))
 }
 
-/// The path of a file that is named in another one: relative to it, and never outside of the folder of acquit's files.
+/// Resolves a file name relative to the file that includes it. It must not leave the folder of acquit's files.
 pub(crate) fn join(from: &str, named: &str) -> Result<String, &'static str> {
     if named.is_empty() || named.len() > LONGEST_PATH || named.contains(|c: char| c.is_control() || c == '\\')
     {
@@ -282,8 +282,8 @@ pub(crate) fn join(from: &str, named: &str) -> Result<String, &'static str> {
     Ok(parts.join("/"))
 }
 
-/// Where the braces at a byte of a template stand in the TOML file. Braces are written as themselves in every kind of string,
-/// so they can be counted; where someone wrote them as escapes, the string's beginning has to do.
+/// Returns the location in the TOML file of the braces at an offset of a template. Braces look the same in every kind
+/// of TOML string, so they can be counted. If they are written as escapes, the start of the string is used.
 fn opening(source: &Source<'_>, template: &At<String>, at: usize) -> Place {
     let written = source.slice(template.place);
     if written.matches("{{").count() != template.value.matches("{{").count() {

@@ -1,4 +1,4 @@
-//! A variable of templates with several values, which a workflow tries one after another.
+//! A template variable with several values, which a workflow tries one after another.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// A variable with values to try one after another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variation {
-    /// The template variable that carries the value.
+    /// Name of the template variable.
     pub variable: String,
-    /// The values, in order, each once.
+    /// Values in order, without duplicates.
     pub values: Vec<String>,
-    /// The one to begin with; the order goes round from there.
+    /// Index of the first value to try; the order wraps around.
     pub first: usize,
     /// What to look for, by value: the variable `<variable>_guidance`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -19,7 +19,7 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// The variable that carries the guidance.
+    /// Returns the name of the variable with the guidance.
     pub fn guidance_variable(&self) -> String {
         format!("{}_guidance", self.variable)
     }
