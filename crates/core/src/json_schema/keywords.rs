@@ -1,4 +1,4 @@
-//! Which keywords a schema may have, and the form of each.
+//! The supported schema keywords, and the form of each.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::DEEPEST;
 
-/// What is wrong with a schema.
+/// A mistake in a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}{}", place(at))]
 pub struct SchemaError {
     /// JSON pointer to the part of the schema.
     pub at: String,
-    /// What is wrong, as a sentence without a period.
+    /// Description of the mistake, as a sentence without a period.
     pub what: String,
-    /// What to write instead, where that is known.
+    /// What to write instead, if known.
     pub hint: Option<String>,
 }
 
@@ -23,12 +23,12 @@ fn place(at: &str) -> String {
     if at.is_empty() { String::new() } else { format!(" at {at}") }
 }
 
-/// The form that a keyword's value must have.
+/// The form of a keyword's value.
 #[derive(Clone, Copy)]
 enum Form {
     /// One schema.
     Schema,
-    /// A list of schemas, at least one.
+    /// A non-empty list of schemas.
     Schemas,
     /// Schemas by name.
     Named,
@@ -36,25 +36,25 @@ enum Form {
     Patterns,
     /// A regular expression.
     Pattern,
-    /// A list of different strings.
+    /// A list of unique strings.
     Strings,
     /// Lists of strings by name.
     StringsByName,
     /// One type or a list of types.
     Type,
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     Count,
     /// A number.
     Number,
     /// A number greater than zero.
     Positive,
-    /// True or false.
+    /// A boolean.
     Flag,
-    /// A list with at least one value.
+    /// A non-empty list of values.
     Values,
     /// A reference to a part of this document.
     Reference,
-    /// Anything: it describes and does not judge.
+    /// Anything: an annotation without effect on validation.
     Annotation,
 }
 
@@ -109,17 +109,17 @@ const KEYWORDS: &[(&str, Form)] = &[
     ("writeOnly", Form::Annotation),
 ];
 
-/// The types of JSON, as schemas name them.
+/// The JSON types, as schemas name them.
 pub(super) const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// Checks that `schema` is one that [`super::mistakes`] can judge by.
+/// Checks that [`super::mistakes`] supports `schema`.
 pub fn check(schema: &Value) -> Result<(), SchemaError> {
     Check { root: schema, referred: BTreeSet::new() }.schema(schema, "", 0)
 }
 
 struct Check<'a> {
     root: &'a Value,
-    /// References that were followed already.
+    /// References that were already followed.
     referred: BTreeSet<&'a str>,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The part of `root` that `#` or `#/…` refers to.
+/// Resolves `#` or `#/…` to a part of `root`.
 pub(super) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
@@ -249,7 +249,7 @@ fn types(value: &Value, at: &str) -> Result<(), SchemaError> {
     if known { Ok(()) } else { wrong(at, &format!("expected one or more of {}", TYPES.join(", ")), None) }
 }
 
-/// A name as a part of a JSON pointer.
+/// Escapes a name as a part of a JSON pointer.
 pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,13 +1,13 @@
-//! What schemas say of values, keyword by keyword, and which schemas are refused.
+//! Validation by keyword, and schemas that are refused.
 
 use serde_json::{Value, json};
 
 use super::{check, mistakes};
 
-/// A schema, values that fit, and values that do not with the beginning of the first mistake.
+/// A schema, valid values, and invalid values with the beginning of the first mistake.
 type Case = (Value, Vec<Value>, Vec<(Value, &'static str)>);
 
-/// For each schema, values that fit and values that do not with the beginning of the first mistake.
+/// Checks valid and invalid values for each schema.
 #[test]
 fn every_keyword_judges_as_the_specification_says() {
     let cases: Vec<Case> = vec![
@@ -188,7 +188,7 @@ fn no_schema_and_no_value_take_forever() {
     let endless = json!({"$ref": "#"});
     assert_eq!(check(&endless), Ok(()));
     assert_eq!(mistakes(&endless, &json!(1)), ["the schema refers to itself without end"]);
-    // Each level tries both ways: 2^256 steps without a bound.
+    // Each level tries both branches: 2^256 steps without a bound.
     let doubling = json!({"anyOf": [{"allOf": [{"$ref": "#"}]}, {"$ref": "#"}]});
     assert_eq!(check(&doubling), Ok(()));
     assert!(mistakes(&doubling, &json!(1)).iter().any(|mistake| mistake.contains("too long")));

@@ -1,4 +1,4 @@
-//! Judging a value by a schema.
+//! Validates a value against a schema.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 use super::DEEPEST;
 use super::keywords::{escape, resolve};
 
-/// Enough mistakes to mend them in one go, few enough to read.
+/// Number of mistakes to report: enough to fix them at once, few enough to read.
 const SHOWN: usize = 8;
 
-/// Longest mistake.
+/// Maximum length of a mistake.
 const LONGEST: usize = 300;
 
-/// Longest value that is quoted in a mistake.
+/// Maximum length of a quoted value.
 const QUOTED: usize = 80;
 
-/// Schemas tried on values, all together. Ordinary payloads take some hundred.
+/// Maximum total number of schemas tried on values. Ordinary payloads take some hundred.
 const STEPS: usize = 1_000_000;
 
-/// What is wrong with `value` by `schema`, each mistake with its place; empty if it fits. Parts of a schema that [`super::check`] refuses have
-/// no say here.
+/// Returns the mistakes of `value` by `schema`, each with its location; empty if it is valid. Parts of a schema that
+/// [`super::check`] refuses are ignored.
 pub fn mistakes(schema: &Value, value: &Value) -> Vec<String> {
     let mut run = Run { root: schema, steps: 0 };
     let mut found = Found::default();
@@ -36,7 +36,7 @@ pub fn mistakes(schema: &Value, value: &Value) -> Vec<String> {
     shown
 }
 
-/// Mistakes, of which the first ones are kept.
+/// A list of mistakes that keeps only the first ones.
 #[derive(Default)]
 struct Found {
     shown: Vec<String>,
@@ -59,7 +59,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Whether the value fits, without saying what does not.
+    /// Returns whether the value is valid, without details.
     fn fits(&mut self, schema: &Value, value: &Value, depth: usize) -> bool {
         let mut found = Found::default();
         self.judge(schema, value, "", depth, &mut found);
@@ -89,7 +89,7 @@ impl Run<'_> {
         }
     }
 
-    /// Keywords that apply to values of every type.
+    /// Applies the keywords for values of any type.
     fn any_value(
         &mut self,
         keywords: &Map<String, Value>,
@@ -321,12 +321,12 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether two values are the same in JSON, where `1` and `1.0` are one number.
+/// Returns whether two values are equal in JSON, where `1` and `1.0` are the same number.
 fn equal(a: &Value, b: &Value) -> bool {
     a == b || canonical(a) == canonical(b)
 }
 
-/// A text that is the same for equal values: numbers in one form, properties in one order.
+/// Returns a canonical text of a value: numbers in one form, properties in one order.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => match number.as_f64() {
@@ -367,7 +367,7 @@ fn quote(value: &Value) -> String {
     crate::agent::shorten(&value.to_string(), QUOTED)
 }
 
-/// `"a", "b" or "c"`.
+/// Formats a list as `"a", "b" or "c"`.
 fn list(values: &[Value]) -> String {
     let all: Vec<String> = values.iter().map(quote).collect();
     match all.split_last() {
