@@ -1,27 +1,27 @@
-//! What is wrong with a file, where, and how to mend it.
+//! Mistakes in a file: what is wrong, where, and how to fix it.
 
 use std::fmt;
 
-/// One mistake in a file that a person wrote.
+/// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The file as the caller named it.
+    /// File name, as given by the caller.
     pub file: String,
-    /// The line, from 1.
+    /// Line number, starting at 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// Column in characters, starting at 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the mistake.
     pub what: String,
-    /// What could be done about it.
+    /// Hint on how to fix it.
     pub hint: Option<String>,
-    /// The line itself, to be shown with a mark under the column. Characters that a terminal would act on are replaced,
-    /// one for one, so that columns stay true; what is far beyond a screen's width is left out.
+    /// The line itself, to be shown with a mark under the column. Characters that a terminal would act on are replaced
+    /// one for one, so that columns stay correct. Text far beyond the width of a screen is omitted.
     pub source_line: String,
 }
 
 impl fmt::Display for Mistake {
-    /// `file:line:column: what`, and the hint on a line of its own.
+    /// Formats as `file:line:column: what`, with the hint on its own line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.what)?;
         match &self.hint {
@@ -31,7 +31,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Everything that is wrong with a file, in the order of the file. Never empty.
+/// All mistakes in a file, in file order. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", joined(.0))]
 pub struct Mistakes(pub Vec<Mistake>);

@@ -1,8 +1,8 @@
-//! Reading TOML that people wrote: every value keeps its place in the file, and a mistake is noted instead of ending the
-//! reading, so that one look at the file's mistakes is enough to mend them all.
+//! Reads TOML that people wrote. Every value keeps its location, and mistakes are collected instead of ending the read,
+//! so that the user can fix all of them at once.
 //!
-//! `Source` holds the text and what was found wrong with it, `Table` and `Value` are what readers ask for values,
-//! and [`Mistakes`] is what a file with mistakes becomes. What they ask for is remembered, as the form of such files.
+//! `Source` holds the text and its mistakes, `Table` and `Value` give readers access to values, and [`Mistakes`] is the
+//! error for a file with mistakes. The keys and types that readers request are recorded as the schema of such files.
 
 mod mistake;
 mod shape;

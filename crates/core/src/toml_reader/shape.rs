@@ -1,7 +1,7 @@
-//! What readers ask of a file, kept while they read: the file's form as a JSON Schema.
+//! Records what readers request of a file, as a JSON Schema.
 //!
-//! A second description of a form would be wrong one day. So readers say nothing twice: read once over a reference that has
-//! everything in it, what they asked for is the schema, and the comments of the reference are its words.
+//! A separate description of the format would get out of date. Instead, readers run once over a reference file with
+//! every key: what they request is the schema, and the comments of the reference are its descriptions.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,20 +10,20 @@ use serde_json::{Map, Value, json};
 
 use super::Place;
 
-/// A place in the form of a file: a key, an item of a list, or any key of a table whose keys are the user's own.
+/// A position in the schema: a key, an item of a list, or any key of a table with user-defined keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape(usize);
 
 /// The whole file.
 pub(super) const ROOT: Shape = Shape(0);
 
-/// What a value may be.
+/// A type of value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     Text,
-    /// One of these.
+    /// One of these words.
     Words(Vec<String>),
-    /// A whole number from 0 up to this.
+    /// An integer from 0 to this.
     Count(u32),
     Flag,
     Span,
@@ -31,11 +31,11 @@ pub(super) enum Form {
     Dollars,
     List,
     Table,
-    /// Whatever JSON has.
+    /// Any JSON value.
     Anything,
 }
 
-/// What was asked for so far.
+/// What was requested so far.
 #[derive(Debug)]
 pub(super) struct Shapes(RefCell<Vec<Node>>);
 
@@ -45,9 +45,9 @@ struct Node {
     keys: BTreeMap<String, Shape>,
     any: Option<Shape>,
     items: Option<Shape>,
-    /// Whether a key that nobody asked for is a mistake.
+    /// Whether a key that was not requested is a mistake.
     closed: bool,
-    /// Where the first value of it ends.
+    /// Offset of the end of its first value.
     ends: Option<usize>,
 }
 
@@ -66,22 +66,22 @@ impl Shapes {
         child
     }
 
-    /// A key of a table.
+    /// Returns a key of a table.
     pub(super) fn key(&self, of: Shape, key: &str) -> Shape {
         self.child(of, |node, new| *node.keys.entry(key.to_owned()).or_insert(new))
     }
 
-    /// Every key of a table whose keys are the user's own.
+    /// Returns the shape of every key of a table with user-defined keys.
     pub(super) fn any(&self, of: Shape) -> Shape {
         self.child(of, |node, new| *node.any.get_or_insert(new))
     }
 
-    /// Every item of a list.
+    /// Returns the shape of every item of a list.
     pub(super) fn items(&self, of: Shape) -> Shape {
         self.child(of, |node, new| *node.items.get_or_insert(new))
     }
 
-    /// A value can have this form.
+    /// Records that a value can have this form.
     pub(super) fn is(&self, shape: Shape, form: Form) {
         let forms = &mut self.0.borrow_mut()[shape.0].forms;
         match form {
@@ -92,17 +92,17 @@ impl Shapes {
         forms.insert(form);
     }
 
-    /// A table has no keys but those that were asked for.
+    /// Records that a table has no other keys than those requested.
     pub(super) fn close(&self, shape: Shape) {
         self.0.borrow_mut()[shape.0].closed = true;
     }
 
-    /// A value of it was seen, with its key.
+    /// Records the location of a value and its key.
     pub(super) fn seen(&self, shape: Shape, key: Place, value: Place) {
         self.0.borrow_mut()[shape.0].ends.get_or_insert(key.end.max(value.end));
     }
 
-    /// The schema of the whole file, with the comments of `text` as its words.
+    /// Returns the schema of the whole file, with the comments of `text` as descriptions.
     pub(super) fn schema(&self, text: &str) -> Value {
         let nodes = self.0.borrow();
         let mut schema = schema(&nodes, ROOT, text);
@@ -110,7 +110,7 @@ impl Shapes {
         schema
     }
 
-    /// The keys that were asked for and never seen, by their path: the reference does not tell of them.
+    /// Returns the paths of keys that were requested but are not in the reference.
     #[cfg(test)]
     pub(super) fn unseen(&self) -> Vec<String> {
         fn walk(nodes: &[Node], shape: Shape, path: &str, found: &mut Vec<String>) {
@@ -179,7 +179,7 @@ fn one(nodes: &[Node], node: &Node, form: &Form, text: &str) -> Value {
     }
 }
 
-/// What is said about a value after its end, on the same line.
+/// Returns the comment after a value on the same line.
 fn comment(text: &str, end: usize) -> Option<String> {
     let rest = text.get(end..)?.lines().next()?;
     let words = rest.trim_start_matches([' ', ']', '}', ',', '\t']).strip_prefix('#')?.trim();

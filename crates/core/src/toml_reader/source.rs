@@ -1,4 +1,4 @@
-//! A file's text, and the list of what was found wrong with it so far.
+//! The text of a file, and the mistakes found in it so far.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -9,19 +9,19 @@ use toml::de::DeTable;
 use super::shape::Shapes;
 use super::{Mistake, Mistakes};
 
-/// The largest file that is read: a hundred times the longest workflow that a person would want to maintain.
+/// Maximum file size: a hundred times the longest workflow that a person would want to maintain.
 const LARGEST: usize = 256 * 1024;
 
-/// How many mistakes are reported: more than anyone mends before looking again.
+/// Maximum number of reported mistakes: more than anyone fixes before looking again.
 const MOST_MISTAKES: usize = 50;
 
-/// How much of a line is kept to be shown: a wide terminal's width.
+/// Maximum length of a shown line: the width of a wide terminal.
 const LINE_SHOWN: usize = 240;
 
-/// How much of a word from the file is repeated in a message.
+/// Maximum length of a quoted word.
 const WORD_SHOWN: usize = 60;
 
-/// A place in the text, in bytes.
+/// A byte range in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) start: usize,
@@ -34,7 +34,7 @@ impl From<Range<usize>> for Place {
     }
 }
 
-/// A value and where it stands.
+/// A value with its location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<T> {
     pub(crate) value: T,
@@ -46,9 +46,9 @@ pub(crate) struct Source<'t> {
     file: &'t str,
     text: &'t str,
     found: RefCell<Vec<Found>>,
-    /// Mistakes of files that this one leads to.
+    /// Mistakes in files that this one refers to.
     elsewhere: RefCell<Vec<Mistake>>,
-    /// What was asked for so far.
+    /// What was requested so far.
     pub(super) shapes: Shapes,
 }
 
@@ -59,7 +59,7 @@ struct Found {
 }
 
 impl<'t> Source<'t> {
-    /// Reads the text as TOML. If it is not, nothing of it can be trusted, and the reading ends here.
+    /// Parses the text as TOML. If that fails, nothing in it can be trusted, and reading ends here.
     pub(crate) fn parse(file: &'t str, text: &'t str) -> Result<(Self, Spanned<DeTable<'t>>), Mistakes> {
         let source = Self::plain(file, text);
         let nowhere = Place { start: 0, end: 0 };
@@ -79,18 +79,18 @@ impl<'t> Source<'t> {
         Err(source.mistakes())
     }
 
-    /// A text that is no TOML.
+    /// Creates a source for a text that is not TOML.
     pub(crate) fn plain(file: &'t str, text: &'t str) -> Self {
         let (found, elsewhere) = (RefCell::default(), RefCell::default());
         Self { file, text, found, elsewhere, shapes: Shapes::new() }
     }
 
-    /// Takes over what was found wrong with a file that this one leads to. Who leads there twice is told once.
+    /// Takes over the mistakes of a file that this one refers to. A file that is referred to twice is reported once.
     pub(crate) fn adopt(&self, other: Source<'_>) {
         self.adopt_all(other.mistakes());
     }
 
-    /// The same for mistakes that are already known as such.
+    /// Takes over a list of mistakes.
     pub(crate) fn adopt_all(&self, Mistakes(list): Mistakes) {
         let mut elsewhere = self.elsewhere.borrow_mut();
         for mistake in list {
@@ -100,17 +100,17 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// Notes a mistake; the reading goes on.
+    /// Reports a mistake; reading continues.
     pub(crate) fn report(&self, place: Place, what: impl Into<String>, hint: Option<String>) {
         self.found.borrow_mut().push(Found { place, what: what.into(), hint });
     }
 
-    /// The text at a place, as it is written.
+    /// Returns the text at a location, as written.
     pub(crate) fn slice(&self, place: Place) -> &'t str {
         self.text.get(place.start..place.end).unwrap_or("")
     }
 
-    /// What was read, if nothing was wrong.
+    /// Returns the result if there are no mistakes.
     pub(crate) fn end<T>(self, read: Option<T>) -> Result<T, Mistakes> {
         let clean = self.found.borrow().is_empty() && self.elsewhere.borrow().is_empty();
         match read {
@@ -123,12 +123,12 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The form of such files, as far as it was asked for.
+    /// Returns the schema of such files, as far as it was requested.
     pub(crate) fn schema(&self) -> serde_json::Value {
         self.shapes.schema(self.text)
     }
 
-    /// The keys that a reader asks for and this file does not have.
+    /// Returns the keys that a reader requests and this file does not have.
     #[cfg(test)]
     pub(crate) fn unseen(&self) -> Vec<String> {
         self.shapes.unseen()
@@ -164,7 +164,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// A character that stands for itself on every terminal.
+/// Replaces a character that a terminal might act on.
 fn harmless(character: char) -> char {
     match character {
         '\t' => ' ',
@@ -174,19 +174,20 @@ fn harmless(character: char) -> char {
     }
 }
 
-/// Someone else's sentence for a message: bounded, and nothing in it that a terminal would act on.
+/// Formats foreign text for a message: bounded, and without characters that a terminal would act on.
 pub(crate) fn sentence(text: &str) -> String {
     text.chars().take(LINE_SHOWN).map(harmless).collect()
 }
 
-/// A word from the file for a message: in backticks, bounded, with nothing in it that a terminal would act on.
+/// Formats a word from the file for a message: in backticks, bounded, and without characters that a terminal would act
+/// on.
 pub(crate) fn quoted(word: &str) -> String {
     let shown: String = word.chars().take(WORD_SHOWN).flat_map(char::escape_debug).collect();
     let more = if word.chars().nth(WORD_SHOWN).is_some() { "…" } else { "" };
     format!("`{shown}{more}`")
 }
 
-/// What helps with a message of the TOML parser that does not help by itself.
+/// Returns a hint for a message of the TOML parser that is not helpful by itself.
 fn hint_for(message: &str) -> Option<&'static str> {
     const HINTS: [(&str, &str); 6] = [
         ("string values must be quoted", "write a value after the `=`, text in quotes: key = \"text\""),

@@ -1,13 +1,13 @@
-//! What a mistyped word was probably meant to be.
+//! Suggests the word that a typo was probably meant to be.
 
-/// The longest word that is compared: no name of ours is longer, and the cost grows with the square of it.
+/// Maximum length of a compared word. No name is longer, and the cost is quadratic.
 const LONGEST_COMPARED: usize = 64;
 
-/// How many letters the beginning of a word must have to stand for it.
+/// Minimum length of a prefix to match a word.
 const BEGINNING: usize = 3;
 
-/// The candidate nearest to `word`, if one is near enough to be meant: about a third of its letters may be off, one always
-/// may, and the beginning of a word is near to it.
+/// Returns the candidate nearest to `word`, if it is near enough: about a third of the letters may differ, but always
+/// one; a prefix counts as near.
 fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let letters = word.chars().take(LONGEST_COMPARED + 1).count();
     if letters > LONGEST_COMPARED {
@@ -18,7 +18,7 @@ fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Opt
         .into_iter()
         .filter(|candidate| candidate.len() <= 4 * LONGEST_COMPARED)
         .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
-        // A distance of the whole word has nothing in common with it.
+        // A distance of the whole word means that nothing matches.
         .filter(|(distance, candidate)| {
             let begins = letters >= BEGINNING && candidate.starts_with(word);
             begins || *distance <= allowed && *distance < candidate.chars().count()
@@ -27,13 +27,13 @@ fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// A hint that names the nearest candidate, or says what is there instead.
+/// Returns a hint with the nearest candidate, or a list of what exists.
 pub(crate) fn did_you_mean<'c>(
     word: &str,
     what: &str,
     candidates: impl IntoIterator<Item = &'c str> + Clone,
 ) -> Option<String> {
-    /// A longer list is not read.
+    /// Nobody reads a longer list.
     const LISTED: usize = 16;
     if let Some(near) = nearest(word, candidates.clone()) {
         return Some(format!("did you mean `{near}`?"));

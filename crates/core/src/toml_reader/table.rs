@@ -1,4 +1,4 @@
-//! A table of which keys are asked for one by one; what nobody asked for is a mistake.
+//! A table whose keys are requested one by one. Keys that are never requested are mistakes.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::ids::Name;
 use crate::paths::Paths;
 use crate::time::Span;
 
-/// A table that is being read.
+/// A table being read.
 pub(crate) struct Table<'s, 't> {
     pub(crate) source: &'s Source<'t>,
-    /// Where it begins: its name.
+    /// Location of its start: its name.
     pub(crate) place: Place,
     entries: &'s DeTable<'t>,
     /// What it is, for messages: `stage `plan``.
@@ -24,7 +24,7 @@ pub(crate) struct Table<'s, 't> {
 }
 
 impl<'s, 't> Table<'s, 't> {
-    /// The whole file.
+    /// Creates the table of the whole file.
     pub(crate) fn root(source: &'s Source<'t>, root: &'s Spanned<DeTable<'t>>) -> Self {
         let place = Place { start: 0, end: 0 };
         Self::new(source, root.get_ref(), place, "this file".to_owned(), ROOT)
@@ -40,17 +40,17 @@ impl<'s, 't> Table<'s, 't> {
         Self { source, place, entries, subject, asked: Vec::new(), shape }
     }
 
-    /// The same table, called otherwise in messages.
+    /// Renames the table in messages.
     pub(crate) fn named(self, subject: String) -> Self {
         Self { subject, ..self }
     }
 
-    /// Whether the key is there, whatever its value.
+    /// Returns whether the key exists, with any value.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// Whether a key is there, `outer.inner` for one in a table of this one.
+    /// Returns whether a key exists; `outer.inner` is a key in a nested table.
     pub(crate) fn says(&self, key: &str) -> bool {
         let mut entries = self.entries;
         let (above, last) = key.rsplit_once('.').map_or(("", key), |(above, last)| (above, last));
@@ -63,7 +63,7 @@ impl<'s, 't> Table<'s, 't> {
         entries.contains_key(last)
     }
 
-    /// The value of a key that is known here.
+    /// Returns the value of a key and marks the key as known.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<Value<'s, 't>> {
         self.asked.push(key);
         let shape = self.source.shapes.key(self.shape, key);
@@ -83,13 +83,13 @@ impl<'s, 't> Table<'s, 't> {
         self.value(key)?.strings()
     }
 
-    /// Patterns for paths of the repository.
+    /// Reads path patterns.
     pub(crate) fn paths(&mut self, key: &'static str) -> Option<Paths> {
         let value = self.value(key)?;
         value.paths(value.strings()?)
     }
 
-    /// Environment variables, each with its value.
+    /// Reads environment variables with their values.
     pub(crate) fn environment(&mut self, key: &'static str) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         for (name, value) in self.table(key).map(Table::entries).unwrap_or_default() {
@@ -99,7 +99,7 @@ impl<'s, 't> Table<'s, 't> {
         all
     }
 
-    /// A count from 1 to `most`.
+    /// Reads a number from 1 to `most`.
     pub(crate) fn positive(&mut self, key: &'static str, most: u32) -> Option<u32> {
         let value = self.value(key)?;
         let count = value.count(most)?;
@@ -125,12 +125,12 @@ impl<'s, 't> Table<'s, 't> {
         self.value(key)?.table()
     }
 
-    /// One of a few words, each with its meaning.
+    /// Reads one of several words, each with its meaning.
     pub(crate) fn word<T: Clone>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<At<T>> {
         self.word_or_former(key, words, &[])
     }
 
-    /// The same, with words that had a meaning once: each with a hint that says what to write now.
+    /// Like [`Table::word`], but also knows former words, each with a hint on what to write now.
     pub(crate) fn word_or_former<T: Clone>(
         &mut self,
         key: &'static str,
@@ -152,7 +152,7 @@ impl<'s, 't> Table<'s, 't> {
         None
     }
 
-    /// Every entry of a table whose keys are the user's own, in the order of the file.
+    /// Returns every entry of a table with user-defined keys, in file order.
     pub(crate) fn entries(self) -> Vec<(At<&'s str>, Value<'s, 't>)> {
         let shape = self.source.shapes.any(self.shape);
         let mut entries: Vec<_> = self
@@ -168,7 +168,7 @@ impl<'s, 't> Table<'s, 't> {
         entries
     }
 
-    /// Every entry whose key is a name; the other keys are mistakes.
+    /// Returns every entry whose key is a valid name; other keys are mistakes.
     pub(crate) fn named_entries(self) -> Vec<(At<Name>, Value<'s, 't>)> {
         let source = self.source;
         let mut named = Vec::new();
@@ -181,7 +181,7 @@ impl<'s, 't> Table<'s, 't> {
         named
     }
 
-    /// Notes that a key is missing, unless it is there and was wrong, which is already noted.
+    /// Reports a missing key. A key that exists but is wrong is already reported.
     pub(crate) fn require(&self, key: &str, hint: &str) {
         if !self.has(key) {
             self.source.report(
@@ -192,7 +192,7 @@ impl<'s, 't> Table<'s, 't> {
         }
     }
 
-    /// Notes that keys are there which have no meaning in this kind of table.
+    /// Reports keys that have no meaning in this kind of table.
     pub(crate) fn refuse(&mut self, keys: &[&'static str], why: &str) {
         for key in keys {
             self.asked.push(key);
@@ -203,7 +203,7 @@ impl<'s, 't> Table<'s, 't> {
         }
     }
 
-    /// Notes the keys that nobody asked for.
+    /// Reports the keys that were not requested.
     pub(crate) fn finish(self) {
         self.source.shapes.close(self.shape);
         for key in self.entries.keys().filter(|key| !self.asked.contains(&key.get_ref().as_ref())) {
@@ -219,10 +219,10 @@ impl<'s, 't> Table<'s, 't> {
     }
 }
 
-/// A mistake was noted; nothing else needs to be said about the same place.
+/// A mistake was reported; the same location needs no other report.
 pub(crate) struct Noted;
 
-/// Notes a name that no environment variable has.
+/// Reports an invalid name of an environment variable.
 pub(crate) fn check_variable(source: &Source<'_>, name: &At<&str>) -> Result<(), Noted> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !name.value.bytes().all(letter)

@@ -1,4 +1,4 @@
-//! One value of a file, and the forms that readers want it in.
+//! A value of a file, and its conversions.
 
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
@@ -10,14 +10,14 @@ use crate::ids::Name;
 use crate::paths::Paths;
 use crate::time::Span;
 
-/// A value that is being read.
+/// A value being read.
 pub(crate) struct Value<'s, 't> {
     source: &'s Source<'t>,
-    /// Where its key stands, or itself if it has none.
+    /// Location of its key, or of the value if it has none.
     pub(crate) key: Place,
     /// Its key, for messages.
     label: String,
-    /// Where it stands.
+    /// Location of the value.
     pub(crate) place: Place,
     inner: &'s DeValue<'t>,
     shape: Shape,
@@ -36,12 +36,12 @@ impl<'s, 't> Value<'s, 't> {
         Self { source, key, label: label.to_owned(), place, inner: value.get_ref(), shape }
     }
 
-    /// A value here can have this form.
+    /// Records that the value can have this form.
     pub(super) fn is(&self, form: Form) {
         self.source.shapes.is(self.shape, form);
     }
 
-    /// Notes that the value is not what is wanted here.
+    /// Reports that the value is not what is wanted.
     pub(crate) fn wrong<T>(&self, wanted: &str) -> Option<T> {
         let found = match self.inner {
             DeValue::String(_) => "a string",
@@ -52,7 +52,7 @@ impl<'s, 't> Value<'s, 't> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        // A table's own place is its header; its key within that says more.
+        // The location of a table is its header; its key within that is more precise.
         let place = if matches!(self.inner, DeValue::Table(_)) { self.key } else { self.place };
         self.source.report(place, format!("{} must be {wanted}, not {found}", quoted(&self.label)), None);
         None
@@ -74,7 +74,7 @@ impl<'s, 't> Value<'s, 't> {
         matches!(self.inner, DeValue::Table(_))
     }
 
-    /// Text. It may end up in arguments and files, which end at a NUL, so it has none.
+    /// Reads a string without NUL: it may become an argument or part of a file, where a NUL would end it.
     pub(crate) fn string(&self) -> Option<At<String>> {
         self.is(Form::Text);
         let DeValue::String(text) = self.inner else { return self.wrong("a string") };
@@ -96,7 +96,7 @@ impl<'s, 't> Value<'s, 't> {
         }
     }
 
-    /// The value can be a string or a list of strings, whichever this one is.
+    /// Records that the value can be a string or a list of strings.
     pub(crate) fn is_string_or_strings(&self) {
         self.is(Form::Text);
         self.is(Form::List);
@@ -104,13 +104,13 @@ impl<'s, 't> Value<'s, 't> {
         self.source.shapes.is(items, Form::Text);
     }
 
-    /// The value can be a string or a table, whichever this one is.
+    /// Records that the value can be a string or a table.
     pub(crate) fn is_string_or_table(&self) {
         self.is(Form::Text);
         self.is(Form::Table);
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     pub(crate) fn items(&self, wanted: &str) -> Option<Vec<Value<'s, 't>>> {
         self.is(Form::List);
         let DeValue::Array(items) = self.inner else { return self.wrong(wanted) };
@@ -121,12 +121,12 @@ impl<'s, 't> Value<'s, 't> {
         Some(items.iter().map(item).collect())
     }
 
-    /// A list of strings. An item that is none is noted and left out.
+    /// Reads a list of strings. Other items are reported and skipped.
     pub(crate) fn strings(&self) -> Option<Vec<At<String>>> {
         Some(self.items("a list of strings")?.iter().filter_map(Self::string).collect())
     }
 
-    /// Patterns for paths of the repository, of which each is noted that is none.
+    /// Converts to path patterns. Reports invalid ones.
     pub(crate) fn paths(&self, patterns: Vec<At<String>>) -> Option<Paths> {
         let mut paths = Paths::default();
         let mut sound = true;
@@ -141,7 +141,7 @@ impl<'s, 't> Value<'s, 't> {
         sound.then_some(paths)
     }
 
-    /// A count that is at most `most`.
+    /// Reads an integer up to `most`.
     pub(crate) fn count(&self, most: u32) -> Option<u32> {
         self.is(Form::Count(most));
         let wanted = format!("a whole number from 0 to {most}");
@@ -155,14 +155,14 @@ impl<'s, 't> Value<'s, 't> {
         count
     }
 
-    /// A length of time, never zero.
+    /// Reads a duration; never zero.
     pub(crate) fn span(&self) -> Option<Span> {
         self.is(Form::Span);
         const WANTED: &str = "a length of time such as \"90s\", \"10m\" or \"1h30m\"";
         self.measured(WANTED, |text| Span::parse(text).map(|span| (span, u64::from(span) == 0)))
     }
 
-    /// A number of bytes, never zero.
+    /// Reads a number of bytes; never zero.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.is(Form::Bytes);
         const WANTED: &str = "a size such as \"512KiB\", \"256MiB\" or \"1GiB\"";
@@ -180,10 +180,10 @@ impl<'s, 't> Value<'s, 't> {
         None
     }
 
-    /// An amount of dollars in millionths, never negative.
+    /// Reads an amount of dollars in millionths; never negative.
     pub(crate) fn dollars(&self) -> Option<u64> {
         self.is(Form::Dollars);
-        /// More than anything costs that is paid by the token.
+        /// More than anything billed by tokens costs.
         const MOST: f64 = 1_000_000.0;
         const WANTED: &str = "an amount of dollars such as 3 or 0.25";
         let text = match self.inner {
@@ -214,7 +214,7 @@ impl<'s, 't> Value<'s, 't> {
         }
     }
 
-    /// What is to be run: a line for the shell, or a program and its arguments.
+    /// Reads a command: a shell command, or a program and its arguments.
     pub(crate) fn command(&self) -> Option<Command> {
         const WANTED: &str = "a line for the shell, or a list of a program and its arguments";
         self.is_string_or_strings();
@@ -238,14 +238,14 @@ impl<'s, 't> Value<'s, 't> {
         Some(command)
     }
 
-    /// A table, called by its key in messages.
+    /// Reads a table, named by its key in messages.
     pub(crate) fn table(&self) -> Option<Table<'s, 't>> {
         self.is(Form::Table);
         let DeValue::Table(entries) = self.inner else { return self.wrong("a table") };
         Some(Table::new(self.source, entries, self.key, format!("[{}]", self.label), self.shape))
     }
 
-    /// The value as JSON, as far as JSON has it.
+    /// Converts to JSON, if JSON has such a value.
     pub(crate) fn json(&self) -> Option<serde_json::Value> {
         self.is(Form::Anything);
         use serde_json::Value as Json;
@@ -276,7 +276,7 @@ fn whole(number: &DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
-/// Reads `256MiB`: a whole number and a unit of B, KiB, MiB or GiB.
+/// Parses `256MiB`: an integer and a unit of B, KiB, MiB or GiB.
 fn parse_bytes(text: &str) -> Option<u64> {
     const UNITS: [(&str, u32); 4] = [("B", 0), ("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
