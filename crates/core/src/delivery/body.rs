@@ -1,8 +1,8 @@
-//! The text of a request: what was asked, what changed and why, and what it was accepted on.
+//! The description of a pull request: the request, the changes and their reasons, and the evidence for accepting them.
 //!
-//! Figures come from what was executed, never from what an agent says; what agents and authors say is quoted as theirs. Text
-//! of others is quoted line by line, so that nothing in it (an open code block, a heading that looks like a verdict) reaches
-//! beyond its quote, and [`inert`], so that a forge does nothing because of it.
+//! Figures come from executed checks, never from an agent's claims. Text of agents and authors is marked as theirs. It
+//! is quoted line by line, so that nothing in it (an open code block, a heading that looks like a verdict) reaches
+//! beyond its quote, and made [`inert`], so that a forge does not act on it.
 
 use serde_json::Value;
 
@@ -16,56 +16,56 @@ use crate::leg::Ending;
 use crate::price::dollars;
 use crate::task::Task;
 
-/// The longest text of a request that GitHub takes, in characters. GitLab takes more.
+/// Maximum size of a description on GitHub, in characters. GitLab allows more.
 pub const LIMIT: usize = 65_536;
 
-/// What acquit's part may have of it: people write too, and their words stay.
+/// Maximum size of acquit's part. People write in the description too, and their text stays.
 const OURS: usize = 48 * 1024;
-/// The longest title; both forges take 255 characters.
+/// Maximum length of a title; both forges allow 255 characters.
 const TITLE: usize = 200;
-/// The longest of the author's words.
+/// Maximum size of the author's text.
 const ASKED: usize = 6 * 1024;
-/// So many learnings, the newest: what came to be, not how it was come to.
+/// Number of notes to show, the newest: the result, not the way to it.
 const LEARNINGS: usize = 12;
-/// The longest of them, and of a way that was not taken.
+/// Maximum size of a note or an alternative.
 const WORDS: usize = 600;
-/// So many ways that were not taken.
+/// Maximum number of alternatives.
 const WAYS: usize = 8;
-/// So many gates and commands: more than any workflow has.
+/// Maximum number of gates and commands: more than any workflow has.
 const GATES: usize = 40;
-/// So many figures of a gate.
+/// Maximum number of figures per gate.
 const FIGURES: usize = 8;
-/// So many tests that were red are named: enough to see what was tested.
+/// Maximum number of named tests that failed before: enough to see what was tested.
 const TESTS: usize = 20;
-/// The longest of their names, as it is shown.
+/// Maximum length of a test name.
 const TEST: usize = 120;
-/// So many findings that did not matter enough to reject.
+/// Maximum number of findings that were not severe enough to reject.
 const NOTED: usize = 5;
-/// The longest command.
+/// Maximum length of a command.
 const COMMAND: usize = 400;
 
-/// What the text is made of.
+/// The inputs of the description.
 #[derive(Clone, Copy, Debug)]
 pub struct Account<'a> {
     /// The task.
     pub task: &'a Task,
-    /// The last verdict of each gate, in the order in which they were given.
+    /// Last verdict of each gate, in the order in which they were given.
     pub verdicts: &'a [Verdict],
-    /// The commit that is published.
+    /// Published commit.
     pub commit: &'a str,
-    /// What can be fetched to have it: a branch of the remote.
+    /// Branch of the remote from which to fetch it.
     pub branch: &'a str,
-    /// The commit of the base branch on which the gates saw the work.
+    /// Base-branch commit on which the gates ran.
     pub base: &'a str,
-    /// Where the base branch is at the forge, if that is not part of it.
+    /// Commit of the base branch at the forge, if the work does not contain it.
     pub moved: Option<&'a str>,
-    /// Whether it says what the work cost.
+    /// Whether to show the cost of the work.
     pub cost: bool,
-    /// The task's mark.
+    /// Marker of the task.
     pub marker: &'a Marker,
 }
 
-/// The title of a request: one line, nothing alive in it.
+/// Formats the title: one line that a forge does not act on.
 pub fn title(text: &str) -> String {
     let line = inert_line(text);
     match line.char_indices().nth(TITLE) {
@@ -74,7 +74,7 @@ pub fn title(text: &str) -> String {
     }
 }
 
-/// acquit's part of the request's text, between its marks. Never longer than what forges take.
+/// Formats acquit's part of the description, between its markers. Never exceeds the limits of forges.
 pub fn body(account: &Account<'_>) -> String {
     let sections = [
         ("What was asked", asked(account)),
@@ -148,7 +148,7 @@ fn changed(account: &Account<'_>) -> String {
     text
 }
 
-/// What the work was described with for this place, if a stage was asked to.
+/// Returns the description that a stage wrote for this purpose, if there is one.
 fn description(task: &Task) -> Option<&Value> {
     let is_one = |payload: &&Value| ["reasoning", "changes"].iter().any(|key| payload.get(*key).is_some());
     task.legs_of_work()
@@ -156,7 +156,7 @@ fn description(task: &Task) -> Option<&Value> {
         .find_map(|past| past.ending.passed().map(|outcome| &outcome.payload).filter(is_one))
 }
 
-/// A part of that description: a text, or a list.
+/// Returns a part of that description: a text or a list.
 fn described(task: &Task, key: &str) -> String {
     match description(task).and_then(|payload| payload.get(key)) {
         Some(Value::String(text)) => quote(&inert(&shorten(text.trim(), WORDS * 4))),
@@ -170,7 +170,7 @@ fn list_of(told: &Value) -> String {
     list(told.iter().map(String::as_str))
 }
 
-/// That the proof is about another state of the base branch, where it is.
+/// Notes that the proof is about another commit of the base branch, if so.
 fn stale(account: &Account<'_>) -> String {
     let short = |commit: &str| inert_line(&commit[..commit.len().min(12)]);
     match account.moved {
@@ -184,7 +184,7 @@ fn stale(account: &Account<'_>) -> String {
     }
 }
 
-/// What it was accepted on.
+/// Formats the evidence for accepting the work.
 fn proof(verdicts: &[Verdict]) -> String {
     if verdicts.is_empty() {
         return "No gate ran on this work: nothing of it is proven.".to_owned();
@@ -197,7 +197,7 @@ fn proof(verdicts: &[Verdict]) -> String {
             (false, Severity::Error) => "**failed**",
         };
         let figures = verdict.evidence.figures.iter().take(FIGURES);
-        // Joined first: what is harmless alone need not be together.
+        // Join first: parts that are harmless alone may not be together.
         let figures: Vec<String> =
             figures.map(|figure| cell(&format!("{}: {}", figure.what, figure.value))).collect();
         let (gate, took) = (cell(verdict.gate.as_str()), verdict.took);
@@ -219,7 +219,7 @@ fn proof(verdicts: &[Verdict]) -> String {
     text
 }
 
-/// Tests that failed by an assertion without the change and pass with it, by name. Nothing of a gate that saw none.
+/// Lists the tests that failed by an assertion without the change and pass with it. `None` if the gate saw none.
 fn red(verdict: &Verdict) -> Option<String> {
     let figure = |what: &str| {
         let found = verdict.evidence.figures.iter().find(|figure| figure.what == what);
@@ -229,7 +229,7 @@ fn red(verdict: &Verdict) -> Option<String> {
         return None;
     }
     let (red, all) = (figure(crate::proof::How::AssertRed.rule())?, figure("of the change")?);
-    // Shortened after what is hidden in it is shown, which makes it longer.
+    // Shorten after hidden characters are made visible, because that makes it longer.
     let names = verdict.evidence.red.iter().take(TESTS).map(|test| shorten(&inert_line(test), TEST));
     let names: Vec<String> = names.collect();
     let mut text = format!(
@@ -261,7 +261,7 @@ fn reproduce(account: &Account<'_>) -> String {
     format!("{fence}sh\n{}\n{fence}\n", lines.join("\n"))
 }
 
-/// The longest run of backticks.
+/// Returns the length of the longest run of backticks.
 fn ticks(line: &str) -> usize {
     line.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
@@ -290,7 +290,7 @@ fn cost(usage: &Usage) -> String {
     text + ".\n"
 }
 
-/// Ways that were not taken, as the agents told: `alternatives` of an outcome's payload, or the part of the plan about them.
+/// Lists alternatives that agents reported: `alternatives` of an outcome's payload, or that part of the plan.
 fn alternatives(task: &Task) -> String {
     let told = task.legs_of_work().rev().find_map(|past| match &past.ending {
         Ending::Passed { outcome } | Ending::Rejected { outcome, .. } => {
@@ -309,7 +309,7 @@ fn alternatives(task: &Task) -> String {
     }
 }
 
-/// What an analyst ranked before the work began.
+/// Lists the candidates that an analyst ranked before the work started.
 fn considered(task: &Task) -> String {
     quote(&list(candidates(task).iter().map(String::as_str)))
 }
@@ -331,7 +331,7 @@ fn ways(told: &Value) -> Vec<String> {
     }
 }
 
-/// The part of a plan under a heading that speaks of alternatives.
+/// Returns the part of a plan under a heading about alternatives.
 fn about_alternatives(plan: &str) -> Option<String> {
     let is_heading = |line: &&str| line.trim_start().starts_with('#');
     let mut lines =
@@ -342,7 +342,7 @@ fn about_alternatives(plan: &str) -> Option<String> {
     (!part.trim().is_empty()).then(|| shorten(part.trim(), WORDS * 4))
 }
 
-/// Lines of a list, each of which is one line whatever is in it.
+/// Formats a list in which each item stays on one line.
 fn list<'t>(items: impl Iterator<Item = &'t str>) -> String {
     let mut lines = String::new();
     for item in items {
@@ -351,7 +351,7 @@ fn list<'t>(items: impl Iterator<Item = &'t str>) -> String {
     lines
 }
 
-/// A text of others as a quote that it cannot leave.
+/// Quotes foreign text so that it cannot leave the quote.
 fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + text.len() / 16);
     for line in text.lines() {
@@ -362,7 +362,7 @@ fn quote(text: &str) -> String {
     quoted
 }
 
-/// A text of others as the cell of a table.
+/// Formats foreign text as a table cell.
 fn cell(text: &str) -> String {
     inert_line(&shorten(text, 120)).replace('\\', "\\\\").replace('|', "\\|")
 }

@@ -1,16 +1,16 @@
-//! The candidates that an analyst ranked, as a request lists them: in order of rank, with the one that was chosen and why.
+//! The candidates that an analyst ranked, as listed in a pull request: by rank, with the chosen one and why.
 
 use serde_json::Value;
 
 use crate::candidate::Candidate;
 use crate::task::Task;
 
-/// So many are listed: no analyst is asked for more than five.
+/// Maximum number of listed candidates. No analyst is asked for more than five.
 const MOST: usize = 8;
-/// So many files of each are named.
+/// Maximum number of files named per candidate.
 const FILES: usize = 5;
 
-/// A line for each candidate of the newest analysis that the work rests on; none if there was no analysis.
+/// Returns a line for each candidate of the newest analysis behind the work; empty if there was no analysis.
 pub(super) fn candidates(task: &Task) -> Vec<String> {
     let analysis = task.legs_of_work().rev().find_map(|past| {
         let payload = &past.ending.passed()?.payload;

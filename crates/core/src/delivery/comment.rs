@@ -1,20 +1,20 @@
-//! What people said about a request at its forge, on its way back to the task.
+//! Comments on a pull request, which go back to the task.
 
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Location;
 
-/// A comment on a request, or a check that failed on it. Text of others, bounded by whoever read it.
+/// A comment on a pull request, or a failed check. Untrusted text, bounded by the reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
-    /// What no other comment of the request has: none starts two legs.
+    /// Id, unique within the pull request, so that no comment starts two legs.
     pub id: String,
-    /// Who said it, as the forge calls them.
+    /// Author, by their name at the forge.
     pub by: String,
-    /// What.
+    /// The text.
     pub text: String,
-    /// About which line.
+    /// Line it is about.
     pub location: Option<Location>,
-    /// Where an answer goes, if it is a thread that can be answered.
+    /// Thread to reply to, if it can be replied to.
     pub thread: Option<String>,
 }

@@ -1,26 +1,26 @@
-//! What a project says about the commits that acquit makes.
+//! Settings for the commits that acquit makes.
 
 use serde::{Deserialize, Serialize};
 
-/// How delivered commits are written.
+/// How to write delivered commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// The form of the subject.
+    /// Style of the subject.
     pub style: CommitStyle,
-    /// The whole message but its trailers, if not the usual one; see [`crate::delivery::message::VARIABLES`].
+    /// Template of the message without trailers, if not the default; see [`crate::delivery::message::VARIABLES`].
     pub template: Option<String>,
-    /// The trailer that names the task; empty for none.
+    /// Trailer that names the task; empty for none.
     pub trailer: String,
-    /// Who they are committed by.
+    /// Committer of the commits.
     #[serde(default)]
     pub committer: Committer,
-    /// Who is named as having helped, as `Name <address>`.
+    /// Co-authors, as `Name <address>`.
     pub co_authors: Vec<String>,
-    /// Whether they are signed.
+    /// Whether to sign them.
     pub sign: Sign,
 }
 
-/// The forms of a subject.
+/// The style of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitStyle {
@@ -33,28 +33,28 @@ pub enum CommitStyle {
 }
 
 impl CommitStyle {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 3] =
         [("auto", Self::Auto), ("plain", Self::Plain), ("conventional", Self::Conventional)];
 }
 
-/// Whom a delivered commit names as its committer.
+/// The committer of a delivered commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Committer {
     /// acquit, so that the log shows who made the commit.
     #[default]
     Acquit,
-    /// The user, who is its author too.
+    /// The user, who is also its author.
     Author,
 }
 
 impl Committer {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("acquit", Self::Acquit), ("author", Self::Author)];
 }
 
-/// When commits are signed.
+/// When to sign commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sign {
@@ -65,7 +65,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// The words for them in the configuration.
+    /// The names of the variants in the configuration.
     pub const ALL: [(&str, Self); 2] = [("auto", Self::Auto), ("never", Self::Never)];
 }
 

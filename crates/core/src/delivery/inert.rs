@@ -1,18 +1,19 @@
-//! Text of others, made so that a forge does nothing because of it.
+//! Makes foreign text inert, so that a forge does not act on it.
 //!
-//! A request's text is read by machines: `@name` notifies a person, `fixes #12` closes an issue, a line `/merge` merges, an
-//! image tells its host who looks. And it may become the message of a merge commit, where Markdown's code blocks
-//! protect nothing. So the *letters* are broken up: after each character that begins such a thing stands a space of no width,
-//! which nobody sees and no pattern of a forge matches across. What is broken that way reads as before.
+//! Forges parse the text of a pull request: `@name` notifies a person, `fixes #12` closes an issue, a line `/merge`
+//! merges, an image tells its host who looks. The text may also become the message of a merge commit, where Markdown's
+//! code blocks protect nothing. So this breaks up the *characters*: it inserts a zero-width space after each character
+//! that starts such a construct. It is invisible, and no pattern of a forge matches across it. The text reads as
+//! before.
 
 use crate::text::reveal;
 
-/// The break: a space without width.
+/// The inserted zero-width space.
 pub(super) const BREAK: char = '\u{200b}';
 
-/// A text of others: bounded by the caller, nothing hidden in it, nothing alive in it. Doing it twice changes nothing more.
+/// Makes foreign text inert, with hidden characters visible. The caller bounds it. Idempotent.
 pub fn inert(text: &str) -> String {
-    // Breaks of our own would be shown as escapes the second time.
+    // Remove our own breaks first, or they would be shown as escapes the second time.
     let text: Vec<char> = reveal(&text.replace(BREAK, "")).chars().collect();
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut line = Line::Begins;
@@ -27,18 +28,18 @@ pub fn inert(text: &str) -> String {
     out
 }
 
-/// The same as one line.
+/// Makes foreign text inert, as one line.
 pub fn inert_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     inert(&words.join(" "))
 }
 
-/// Where in its line a character stands.
+/// The position of a character in its line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Before it stands nothing that Markdown does not take away: blanks, quotes, marks of a list.
+    /// Preceded only by what Markdown strips: blanks, quote and list markers.
     Begins,
-    /// Before it stands text.
+    /// Preceded by text.
     GoesOn,
 }
 
@@ -52,23 +53,23 @@ impl Line {
     }
 }
 
-/// Whether something that a forge acts on could begin at `c`, or hang on it.
+/// Returns whether something that a forge acts on could start at `c` or depend on it.
 fn acts(c: char, before: &[char], rest: &[char], line: Line) -> bool {
     let next = rest.first().copied();
     match c {
-        // A person, a team, everybody; an address of mail.
+        // A person, a team, everyone; an email address.
         '@' => next.is_some(),
         // An issue, also of another project.
         '#' => next.is_some_and(|next| !next.is_whitespace() && next != '#'),
-        // A merge request of GitLab, an image.
+        // A GitLab merge request, an image.
         '!' => next.is_some_and(|next| next == '[' || next.is_ascii_digit()),
-        // A character written as an entity is that character after all this was done; GitLab's epics.
+        // A character reference, which becomes its character only later; GitLab epics.
         '&' => next.is_some_and(|next| next == '#' || next.is_ascii_alphanumeric()),
-        // Comments, which could be a marker; elements; addresses in brackets.
+        // Comments, which could be a marker; elements; autolinks.
         '<' => next.is_some_and(|next| !next.is_whitespace()),
-        // Links, definitions of links, footnotes.
+        // Links, link definitions, footnotes.
         ']' => matches!(next, Some('(' | ':' | '[')),
-        // Tasks, footnotes, references such as `[issue:12]`.
+        // Task items, footnotes, references such as `[issue:12]`.
         '[' => match next {
             Some('^' | ' ' | 'x' | 'X') => true,
             Some(_) => {
@@ -77,12 +78,12 @@ fn acts(c: char, before: &[char], rest: &[char], line: Line) -> bool {
             }
             None => false,
         },
-        // Addresses: they link, and those of issues close them.
+        // Addresses become links, and those of issues can close them.
         ':' => rest.starts_with(&['/', '/']),
         '.' => ends_with_www(before),
-        // GitLab's commands stand at the beginning of a line.
+        // GitLab's quick actions at the start of a line.
         '/' => line == Line::Begins && next.is_some_and(|next| !next.is_whitespace()),
-        // `GH-12`, and the keys of other trackers.
+        // `GH-12`, and keys of other trackers.
         '-' => next.is_some_and(|next| next.is_ascii_digit()) && ends_with_key(before),
         _ => false,
     }
@@ -93,7 +94,8 @@ fn ends_with_www(before: &[char]) -> bool {
     before[last..].iter().map(char::to_ascii_lowercase).eq("www".chars())
 }
 
-/// Whether the text before a dash ends like the key of a project: two letters or more, or digits and `_` after the first.
+/// Returns whether the text before a dash ends like a project key: at least two uppercase letters, digits or `_`, one of
+/// them a letter. `gh` counts in any case.
 fn ends_with_key(before: &[char]) -> bool {
     let key: Vec<char> =
         before.iter().rev().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').copied().collect();
@@ -108,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
     use regex::Regex;
 
-    /// What forges look for, written down from their side: none of it is ours.
+    /// What forges look for, written independently of the code above.
     const ALIVE: [(&str, &str); 15] = [
         ("mention", r"@[\w-]"),
         ("issue", r"#[0-9]"),

@@ -1,8 +1,8 @@
-//! The marker: how a request is known to be a task's own, and which part of its text is acquit's.
+//! The marker that identifies a task's pull request and acquit's part of its description.
 //!
-//! A task's number is known to one store only, and two people may both have a `T-12`. So the marker also carries a number
-//! that follows from everything the task was made of. It stands in comments around acquit's part of the text: what people write
-//! before or after it is theirs, and stays when the request is brought up to date.
+//! A task's number is unique only within one store, so two people may both have a `T-12`. The marker therefore also
+//! contains a hash of the task's seed. It is in comments around acquit's part of the text. What people write before or
+//! after is theirs, and stays when the pull request is updated.
 
 use crate::task::Seed;
 
@@ -10,25 +10,25 @@ const OPENING: &str = "<!-- acquit: ";
 const CLOSING: &str = "<!-- /acquit -->";
 const END: &str = " -->";
 
-/// A task's mark in the text of its request.
+/// The marker of a task in the description of its pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker(String);
 
-/// Whose request a text belongs to.
+/// Who a pull request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The task's own.
+    /// This task.
     Ours,
-    /// Another task's, perhaps of another store.
+    /// Another task, perhaps of another store.
     Others,
-    /// A person's: it has no mark.
+    /// A person: it has no marker.
     Nobodys,
 }
 
 impl Marker {
-    /// The mark of a task.
+    /// Returns the marker of a task.
     pub fn of(seed: &Seed) -> Self {
-        // Every part of a seed has one form in JSON, so that the same task has the same mark for ever.
+        // Every part of a seed has exactly one JSON form, so the marker of a task never changes.
         let whole = serde_json::json!([
             seed.id,
             seed.project.path,
@@ -40,17 +40,17 @@ impl Marker {
         Self(format!("{} {:016x}", seed.id, hash(whole.to_string().as_bytes())))
     }
 
-    /// The task's part of a text, between its marks.
+    /// Puts markers around the task's part of a text.
     pub fn around(&self, text: &str) -> String {
         format!("{OPENING}{}{END}\n{}\n{CLOSING}", self.0, text.trim_end())
     }
 
-    /// How many bytes the marks take.
+    /// Returns the size of the markers in bytes.
     pub fn length(&self) -> usize {
         self.around("").len()
     }
 
-    /// Whose request has this text.
+    /// Returns who the pull request with this text belongs to.
     pub fn whose(&self, text: &str) -> Whose {
         let marks: Vec<&str> = marks(text).map(|(_, mark)| mark).collect();
         if marks.contains(&self.0.as_str()) {
@@ -62,7 +62,7 @@ impl Marker {
         }
     }
 
-    /// The request's text with the task's part replaced; put after what a person wrote, if it had none.
+    /// Replaces the task's part of a description, or appends it if there is none.
     pub fn replace(&self, old: &str, part: &str) -> String {
         let found = marks(old).find(|(_, mark)| *mark == self.0).map(|(at, _)| at);
         let Some(start) = found else {
@@ -74,7 +74,7 @@ impl Marker {
     }
 }
 
-/// The marks in a text, each with where it begins.
+/// Returns the markers in a text with their offsets.
 fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices(OPENING).filter_map(|(at, _)| {
         let rest = &text[at + OPENING.len()..];
@@ -82,7 +82,7 @@ fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// FNV-1a: nobody gains by finding another task with the same number.
+/// FNV-1a. It need not resist attacks: nobody gains from finding another task with the same hash.
 fn hash(bytes: &[u8]) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -1,7 +1,8 @@
-//! The message of a delivered commit: a subject in the repository's style, what was done, and which task it was.
+//! The message of a delivered commit: a subject in the repository's style, the changes, and the task.
 //!
-//! All of it is text of others (the task's author, agents), so nothing hidden in it reaches the history, and no line of it can be
-//! taken for a trailer of ours: ours are the last paragraph, and what comes before is never one line of `Key: value` alone.
+//! All of it is foreign text (of the task's author and agents), so hidden characters are made visible, and no line of
+//! it can pass as one of acquit's trailers: those are the last paragraph, and the text before is never a lone `Key:
+//! value` line.
 
 use std::collections::BTreeMap;
 
@@ -13,37 +14,38 @@ use crate::task::Task;
 use crate::template;
 use crate::text::visible;
 
-/// The variables of a template for messages.
+/// The variables of a message template.
 pub const VARIABLES: [&str; 5] = ["subject", "title", "changes", "task", "branch"];
 
-/// The longest line about what was done.
+/// Maximum length of a line about a change.
 const CHANGE: usize = 300;
-/// How many such lines: a body is read, not searched.
+/// Maximum number of such lines: a body is read, not searched.
 const CHANGES: usize = 12;
-/// Where lines of a body are broken, as git's own tools expect.
+/// Line width of a body, as git's own tools expect.
 const WIDTH: usize = 72;
 
-/// What a message is made of.
+/// The inputs of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The task.
     pub task: &'a Task,
-    /// What the project says about its commits.
+    /// Commit settings of the project.
     pub settings: &'a Commit,
-    /// The style of the log, where the project does not say.
+    /// Detected style of the log, if the project does not set one.
     pub seen: &'a Style,
-    /// What was done, one line each.
+    /// Changes, one line each.
     pub changes: &'a [String],
-    /// The stage that this commit is of, where there is one for each.
+    /// Stage of this commit, if there is one commit per stage.
     pub phase: Option<&'a str>,
 }
 
-/// The whole message, with its trailers.
+/// Formats the whole message with trailers.
 pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
     let Parts { task, settings, seen, .. } = *parts;
     let wish = &task.seed.wish;
     let headline = task.headline();
-    // A person's own words may close an issue; an agent's may not, and whoever pushes this branch would do it for them.
+    // A person's own words may close an issue. An agent's may not: whoever pushes this branch would close it for the
+    // agent.
     let title = if headline == wish.title {
         visible(wish.title.lines().next().unwrap_or_default())
     } else {
@@ -62,7 +64,7 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
         .changes
         .iter()
         .take(CHANGES)
-        // Once more when it is broken into lines: another word is the first of each then.
+        // Make inert again after wrapping, because other words are now first in their lines.
         .map(|change| inert(&wrapped(&format!("- {}", inert_line(&shorten(change, CHANGE))))))
         .collect();
     let changes = changes.join("\n");
@@ -83,7 +85,7 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
     Ok(format!("{}\n{blank}{trailers}", text.trim_end()))
 }
 
-/// A point of a list, broken into lines.
+/// Wraps a list item.
 fn wrapped(point: &str) -> String {
     let (mut out, mut length) = (String::new(), 0);
     for word in point.split_whitespace() {

@@ -1,9 +1,10 @@
-//! What the work becomes when it leaves acquit: commits in the repository's style, a place in the merge queue, and what people
-//! get to see of it at a forge, made of evidence, with nothing alive in it.
+//! Delivery of finished work: commits in the repository's style, merge queue entries, and pull request texts based on
+//! evidence, on which no forge acts.
 //!
-//! Everything here is pure. [`style`] and [`message`] write commits, [`crate::conflict`] says whether a resolution lost something,
-//! [`queue`] is what merge queues consist of. [`inert`] takes from a text of others whatever a forge would act on; [`body`] writes the
-//! request's text; [`Marker`] is how a request is found again, and the part of its text that is acquit's own.
+//! Everything here is pure. [`style`] and [`message`] write commits, [`crate::conflict`] checks that a resolution lost
+//! nothing, [`queue`] has the types of merge queues. [`inert`] neutralizes what a forge would act on in foreign text.
+//! [`body`] writes the description of a pull request. [`Marker`] identifies the pull request and acquit's part of the
+//! description.
 
 mod body;
 mod candidates;

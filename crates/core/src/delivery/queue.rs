@@ -1,78 +1,78 @@
-//! The merge queue: one for each base branch of a repository, in the store.
+//! The merge queue: one per base branch of a repository, in the store.
 //!
-//! A leg at a merge stage enters its task's commit as a candidate and waits: for a moment as a process, then as a row that is not due before
-//! the queue moves. One of the legs that wait is the queue's head: it
-//! brings all candidates onto what the branch is now, has the result gated once, moves the branch once, and settles what
-//! became of each. The head is whoever holds the queue's row with a leg that runs; when that leg ends or is lost, the next one takes it.
+//! A leg at a merge stage enters its task's commit as a candidate and waits: first as a process, then as a row that is
+//! not due until the queue moves. One of the waiting legs is the head of the queue. It puts all candidates onto the
+//! current branch, runs the gates once on the result, moves the branch once, and records the result of each. The head
+//! is the leg that holds the queue's row and is running; when it ends or is lost, the next leg takes over.
 
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::ids::{LegId, TaskId};
 
-/// Which queue.
+/// The id of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// The repository's path.
+    /// Path of the repository.
     pub project: String,
-    /// The base branch.
+    /// Base branch.
     pub branch: String,
 }
 
-/// A task's commit that is to be merged.
+/// A task's commit to merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The commit. It is in the user's repository.
+    /// Commit, which is in the user's repository.
     pub commit: String,
-    /// The commit of the base branch that it stands on.
+    /// Base-branch commit it is based on.
     pub base: String,
-    /// What it must be proven by: candidates with the same are tested together.
+    /// Key of the required proof. Candidates with the same key are tested together.
     pub proof: String,
 }
 
 /// A candidate in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The leg that entered it and waits, or has handed it back.
+    /// Leg that entered it and waits, or has handed it back.
     pub leg: LegId,
-    /// What is to be merged.
+    /// What to merge.
     pub candidate: Candidate,
-    /// What the branch was about to be moved to for it, if a head came so far. Whether it did is seen in the branch.
+    /// Commit that the branch was about to move to for it, if a head got this far. The branch shows whether it did.
     pub planned: Option<String>,
-    /// What became of it.
+    /// Result.
     pub settled: Option<Settled>,
 }
 
 impl Entry {
-    /// Its task.
+    /// Returns its task.
     pub fn task(&self) -> TaskId {
         self.leg.task
     }
 }
 
-/// What became of a candidate.
+/// The result of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Settled {
-    /// It is in the branch, as this commit.
+    /// Merged into the branch.
     Merged {
-        /// The commit.
+        /// Merge commit.
         commit: String,
     },
-    /// It cannot be brought onto the branch without a decision about what both changed.
+    /// It conflicts with the branch and needs a decision.
     Conflict,
-    /// Alone on the branch it does not stand its gates.
+    /// The gates reject it even alone on the branch.
     Rejected {
-        /// What they found.
+        /// Failures the gates found.
         failures: Vec<Failure>,
     },
 }
 
-/// Who a leg is in the queue.
+/// The role of a leg in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The head: it merges.
+    /// The head, which merges.
     Head,
-    /// Another leg is.
+    /// Waits while another leg is the head.
     Waits,
 }

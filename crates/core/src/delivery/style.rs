@@ -1,21 +1,21 @@
-//! The style of a repository's commit messages, seen in its newest commits, and a subject in that style.
+//! Detects the style of a repository's commit messages from its newest commits, and writes subjects in that style.
 //!
-//! What is detected is what a reader of the log would miss first: the types of conventional commits, tickets at the
-//! beginning, the case of the first letter, a full stop at the end, and how long a line may be. A habit counts if most of the commits
-//! have it; with too few to tell, the usual rules of git hold.
+//! It detects what a reader of the log would notice first: conventional commit types, leading tickets, the case of the
+//! first letter, a final period, and the length of the line. A habit counts if most commits have it. With too few
+//! commits, git's usual rules apply.
 
 use crate::agent::shorten;
 
-/// How many of the newest commits are looked at: habits change, and the newest are what counts.
+/// Number of newest commits to look at: habits change, and the newest count.
 pub const LOOKED_AT: usize = 50;
-/// With fewer subjects than this nothing is a habit.
+/// Minimum number of subjects to detect a habit.
 const ENOUGH: usize = 3;
-/// The longest first line of a commit that git's own tools show whole.
+/// Maximum length of a subject that git's own tools show in full.
 const SUBJECT: usize = 72;
-/// The limit of those who are strict.
+/// The strict limit.
 const SHORT_SUBJECT: usize = 50;
 
-/// The types of conventional commits, each with the verbs by which a title tells it.
+/// Conventional commit types, each with the verbs in a title that indicate it.
 const TYPES: [(&str, &[&str]); 10] = [
     ("fix", &["fix", "repair", "mend", "correct", "prevent", "avoid", "handle"]),
     ("docs", &["document", "describe", "explain", "docs"]),
@@ -29,10 +29,10 @@ const TYPES: [(&str, &[&str]); 10] = [
     ("feat", &["add", "implement", "support", "allow", "introduce", "let"]),
 ];
 
-/// Types that are recognised in a log beside those that are chosen from.
+/// Types that are recognized in a log but never chosen.
 const MORE_TYPES: [&str; 3] = ["feature", "revert", "security"];
 
-/// Forms of common verbs, and the one that an order has.
+/// Forms of common verbs, by their imperative.
 const VERBS: [(&str, &[&str]); 14] = [
     ("add", &["adds", "added", "adding"]),
     ("fix", &["fixes", "fixed", "fixing"]),
@@ -50,25 +50,25 @@ const VERBS: [(&str, &[&str]); 14] = [
     ("introduce", &["introduces", "introduced", "introducing"]),
 ];
 
-/// How the commits of a repository are written.
+/// The style of commit messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// What stands before the words.
+    /// Prefix of the subject.
     pub prefix: Prefix,
-    /// The first letter of the words.
+    /// Case of the first letter.
     pub case: Case,
-    /// Whether verbs are orders ("add", not "added").
+    /// Whether verbs are imperative ("add", not "added").
     pub mood: Mood,
-    /// Whether a full stop ends the line.
+    /// Whether the subject ends with a period.
     pub stop: Stop,
-    /// How long the line may be, in characters.
+    /// Maximum length of the subject, in characters.
     pub limit: usize,
 }
 
-/// What stands before the words of a subject.
+/// The prefix of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
-    /// Nothing.
+    /// None.
     None,
     /// `feat: …` or `feat(scope): …`.
     Conventional,
@@ -83,34 +83,34 @@ pub enum Prefix {
 /// The case of the first letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// As it comes.
+    /// Unchanged.
     AsWritten,
-    /// Upper case.
+    /// Uppercase.
     Upper,
-    /// Lower case.
+    /// Lowercase.
     Lower,
 }
 
 /// The form of the first verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// As it comes.
+    /// Unchanged.
     AsWritten,
-    /// An order.
+    /// Imperative.
     Imperative,
 }
 
-/// The end of the line.
+/// The end of the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// No full stop.
+    /// No period.
     Absent,
-    /// A full stop.
+    /// A period.
     Present,
 }
 
 impl Style {
-    /// What holds where nothing else can be seen: git's own habits.
+    /// Returns the default style: git's own habits.
     pub fn usual() -> Self {
         Self {
             prefix: Prefix::None,
@@ -121,12 +121,12 @@ impl Style {
         }
     }
 
-    /// Conventional commits, whatever the log says.
+    /// Returns the conventional commits style, whatever the log says.
     pub fn conventional() -> Self {
         Self { prefix: Prefix::Conventional, case: Case::Lower, ..Self::usual() }
     }
 
-    /// The style of these subjects, newest first.
+    /// Detects the style of subjects, newest first.
     pub fn of<'a>(subjects: impl IntoIterator<Item = &'a str>) -> Self {
         let told: Vec<(Prefix, &str)> = subjects
             .into_iter()
@@ -157,12 +157,12 @@ impl Style {
             },
             mood: if most(order) { Mood::Imperative } else { Mood::AsWritten },
             stop: if most(stops) { Stop::Present } else { Stop::Absent },
-            // A log of a few short lines proves no rule; a long one does.
+            // A few short lines prove no rule; a long log does.
             limit: if short && told.len() >= 20 { SHORT_SUBJECT } else { SUBJECT },
         }
     }
 
-    /// A title as a subject in this style. `ticket` is what the task is known by elsewhere, if it is.
+    /// Formats a title as a subject in this style. `ticket` is the task's key in an issue tracker, if any.
     pub fn subject(&self, title: &str, ticket: Option<&str>) -> String {
         let line = title.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -171,7 +171,7 @@ impl Style {
         let prefix = match (written, self.prefix) {
             (Prefix::None, Prefix::Conventional) => format!("{}: ", kind_of(words)),
             (Prefix::None, wanted) => ticket.map_or_else(String::new, |ticket| ticketed(wanted, ticket)),
-            // Whoever wrote the title wrote its beginning on purpose, in whatever form.
+            // Keep a prefix that the author of the title wrote on purpose.
             (Prefix::Conventional, _) | (_, Prefix::Conventional | Prefix::None) => before.to_owned(),
             (_, wanted) => ticketed(wanted, first_ticket(before).unwrap_or_default()),
         };
@@ -186,7 +186,7 @@ impl Style {
     }
 }
 
-/// The prefix of a subject, and the words after it.
+/// Splits a subject into its prefix and the rest.
 fn split(subject: &str) -> (Prefix, &str) {
     let subject = subject.trim();
     if let Some((before, words)) = subject.split_once(": ") {
@@ -253,21 +253,21 @@ fn first_word(words: &str) -> String {
     ordered(&words[..end].to_lowercase())
 }
 
-/// The type of conventional commit that a title is about.
+/// Returns the conventional commit type that fits a title.
 fn kind_of(words: &str) -> &'static str {
     let verb = first_word(words);
     let by_verb = TYPES.iter().find(|(_, verbs)| verbs.contains(&verb.as_str()));
     by_verb.map_or("feat", |(name, _)| name)
 }
 
-/// Whether the first verb tells what was done instead of ordering it.
+/// Returns whether the first verb is not imperative, such as "added".
 fn is_told(words: &str) -> bool {
     let end = words.find(' ').unwrap_or(words.len());
     let first = words[..end].to_lowercase();
     VERBS.iter().any(|(_, forms)| forms.contains(&first.as_str()))
 }
 
-/// The words with their first verb as an order.
+/// Makes the first verb imperative.
 fn ordered(words: &str) -> String {
     let end = words.find(' ').unwrap_or(words.len());
     let (first, rest) = words.split_at(end);
@@ -279,7 +279,7 @@ fn ordered(words: &str) -> String {
     format!("{}{rest}", cased(order, case))
 }
 
-/// The words with their first letter in a case. A name such as `JSON` or `iOS` keeps its own.
+/// Sets the case of the first letter. Names such as `JSON` or `iOS` stay as they are.
 fn cased(words: &str, case: Case) -> String {
     let end = words.find(' ').unwrap_or(words.len());
     let is_name = words[..end].chars().skip(1).any(|c| c.is_uppercase() || "_.:/(`".contains(c));
@@ -291,7 +291,7 @@ fn cased(words: &str, case: Case) -> String {
     }
 }
 
-/// The words in so many characters: cut between two of them, and visibly.
+/// Truncates to `room` characters between words, with a visible mark.
 fn cut(words: &str, room: usize) -> String {
     if words.chars().count() <= room {
         return words.to_owned();

@@ -1,4 +1,4 @@
-//! Tables: logs and the style they have, titles and the subjects they become.
+//! Tables of logs with their style, and titles with their subjects.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn what_looks_like_a_prefix_and_is_none_stays() {
     for title in ["Note: this is it", "A-1 is a road", "UTF-8 everywhere", "std::fmt: use it"] {
         let words = split(title);
         if title == "UTF-8 everywhere" {
-            // It has the form of a ticket, and there is no way to know.
+            // It looks like a ticket, and there is no way to know better.
             assert_eq!(words.0, Prefix::BareTicket);
         } else {
             assert_eq!(words, (Prefix::None, title));
