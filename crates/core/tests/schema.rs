@@ -47,12 +47,12 @@ fn a_schema_explains_keys_in_the_words_of_the_reference() {
         key("/properties/sandbox"),
         json!({
             "enum": ["on", "reduced", "off"],
-            "description": "\"reduced\": start also where the machine lacks a wall; \"off\": no walls",
+            "description": "\"reduced\": start even if the machine cannot enforce everything; \"off\": no sandbox",
         })
     );
     assert_eq!(
         key("/properties/setup/description"),
-        "once for each state of the lock files, shared by all tasks"
+        "runs once per content of the lock files; all tasks share the result"
     );
     assert_eq!(key("/properties/agents/additionalProperties/properties/turns/type"), "integer");
     let transitions = "/properties/stages/additionalProperties/properties/on/additionalProperties/anyOf";
