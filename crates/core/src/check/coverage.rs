@@ -1,4 +1,4 @@
-//! Coverage of changed lines: reports in the forms of lcov, Cobertura, JaCoCo and Go, and what they say of a change.
+//! Coverage of changed lines: parses lcov, Cobertura, JaCoCo and Go reports and applies them to a change.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,33 +10,33 @@ use super::source::{Language, Source};
 use crate::gate::Format;
 use crate::results::xml::{Event, Reader};
 
-/// The most files that a report is read for.
+/// Maximum number of files in a report.
 const MOST_FILES: usize = 200_000;
 
-/// How often each line of each file was executed. A line that is not there cannot be.
+/// The number of executions of each line by file. Lines that are missing cannot be executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Covered(BTreeMap<String, BTreeMap<u32, u64>>);
 
-/// What a report says of a change.
+/// The coverage of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Changed lines that can be executed.
+    /// Number of changed lines that can be executed.
     pub lines: usize,
-    /// Those of them that were.
+    /// Number of those that were executed.
     pub covered: usize,
     /// The others, by file.
     pub findings: Vec<Finding>,
 }
 
 impl Share {
-    /// In percent, rounded down; `None` if no changed line can be executed.
+    /// Returns the percentage, rounded down; `None` if no changed line can be executed.
     pub fn percent(&self) -> Option<usize> {
         (self.lines > 0).then(|| self.covered * 100 / self.lines)
     }
 }
 
 impl Covered {
-    /// Adds a report of this format. One that does not tell of lines adds nothing.
+    /// Adds a report of this format. Ignores formats without line coverage.
     pub fn add(&mut self, format: Format, text: &str) {
         match format {
             Format::Lcov => self.add_lcov(text),
@@ -47,7 +47,7 @@ impl Covered {
         }
     }
 
-    /// Adds a report of lcov: `SF:<path>`, `DA:<line>,<count>`.
+    /// Adds an lcov report: `SF:<path>`, `DA:<line>,<count>`.
     fn add_lcov(&mut self, text: &str) {
         let mut file: Option<String> = None;
         for line in text.lines() {
@@ -66,7 +66,7 @@ impl Covered {
         }
     }
 
-    /// Adds a report of Cobertura: lines with numbers and hits, in classes with a file.
+    /// Adds a Cobertura report: lines with numbers and hits, in classes with a file.
     fn add_cobertura(&mut self, text: &str) {
         let mut reader = Reader::new(text);
         let mut file: Option<String> = None;
@@ -87,7 +87,7 @@ impl Covered {
         }
     }
 
-    /// Adds a report of JaCoCo: lines with missed and covered instructions, in source files of packages.
+    /// Adds a JaCoCo report: lines with missed and covered instructions, in source files of packages.
     fn add_jacoco(&mut self, text: &str) {
         let mut reader = Reader::new(text);
         let (mut package, mut file) = (String::new(), None);
@@ -109,10 +109,10 @@ impl Covered {
         }
     }
 
-    /// Adds a profile of Go: `<path>:<line>.<column>,<line>.<column> <statements> <count>`. The lines of a block are executed as
-    /// often as the block; a line of several blocks as often as all of them together.
+    /// Adds a Go profile: `<path>:<line>.<column>,<line>.<column> <statements> <count>`. A line is executed as often as
+    /// its block; a line in several blocks as often as all of them together.
     fn add_go(&mut self, text: &str) {
-        /// No block of a program that people write is longer.
+        /// No hand-written block is longer.
         const LONGEST: u32 = 20_000;
         for line in text.lines() {
             let mut words = line.rsplitn(3, ' ');
@@ -137,12 +137,13 @@ impl Covered {
         }
     }
 
-    /// Whether nothing at all was reported.
+    /// Returns whether nothing was reported.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What it says of the lines that a change adds. `root` is where the report's own paths begin.
+    /// Returns the coverage of the lines that a change adds. `root` is the folder that the report's paths are relative
+    /// to.
     pub fn of(&self, diff: &Diff, root: &str, exempt: &GlobSet) -> Share {
         let files = Files::new(self, root);
         let mut share = Share::default();
@@ -151,7 +152,7 @@ impl Covered {
             let (lines, missing) = match files.find(path) {
                 Some(counts) => {
                     let code: HashSet<u32> = lines_of_code(file).into_iter().collect();
-                    // A line of nothing but brackets can be part of a block, and has nothing to execute.
+                    // A line with only brackets can be part of a block, but has nothing to execute.
                     let has_code = |line: &u32| Language::of(path).is_none() || code.contains(line);
                     let known: Vec<(u32, u64)> = file
                         .added()
@@ -179,7 +180,7 @@ impl Covered {
     }
 }
 
-/// A report's files, found by the paths that a change has for them.
+/// The files of a report, indexed to find them by the paths of a change.
 struct Files<'a> {
     by_path: HashMap<String, &'a BTreeMap<u32, u64>>,
     by_name: HashMap<String, Vec<String>>,
@@ -202,7 +203,8 @@ impl<'a> Files<'a> {
         Self { by_path, by_name, kinds }
     }
 
-    /// By its own path, or by the one path that ends with it or that it ends with: reports of a package begin at the package.
+    /// Finds a file by its path, or by the only path that ends with it or that it ends with. Reports of a package start
+    /// at the package.
     fn find(&self, path: &str) -> Option<&'a BTreeMap<u32, u64>> {
         if let Some(counts) = self.by_path.get(path) {
             return Some(counts);
@@ -212,7 +214,7 @@ impl<'a> Files<'a> {
         };
         let same = self.by_name.get(name(path)).into_iter().flatten();
         let mut fitting: Vec<&String> = same.filter(|other| ends(other, path) || ends(path, other)).collect();
-        // `example.com/project/a.go` rather than `example.com/project/inner/a.go`.
+        // Prefer `example.com/project/a.go` to `example.com/project/inner/a.go`.
         let depth = |path: &str| path.matches('/').count();
         fitting.sort_by_key(|other| depth(other));
         match fitting.as_slice() {
@@ -224,7 +226,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Whether the report is about files of this kind, so that one which is not in it was never loaded.
+    /// Returns whether the report covers files of this kind. If so, a file that is missing from it was never loaded.
     fn measures(&self, path: &str) -> bool {
         Language::of(path).is_some() && extension(path).is_some_and(|kind| self.kinds.contains(&kind))
     }
@@ -238,14 +240,15 @@ fn extension(path: &str) -> Option<String> {
     name(path).rsplit_once('.').map(|(_, extension)| extension.to_owned())
 }
 
-/// How many lines of code a change adds to files that are not exempt: where nothing of them was measured, nothing is known.
+/// Returns how many lines of code a change adds to files that are not exempt. If none of them was measured, their
+/// coverage is unknown.
 pub fn code_lines(diff: &Diff, exempt: &GlobSet) -> usize {
     let judged =
         diff.files.iter().filter(|file| file.new.as_deref().is_some_and(|path| !exempt.is_match(path)));
     judged.map(|file| lines_of_code(file).len()).sum()
 }
 
-/// The added lines that have code in them.
+/// Returns the added lines that contain code.
 fn lines_of_code(file: &FileChange) -> Vec<u32> {
     let Some(language) = Language::of(file.path()) else { return Vec::new() };
     let source = Source::new(language, file.after());
@@ -256,7 +259,7 @@ fn lines_of_code(file: &FileChange) -> Vec<u32> {
     file.added().map(|line| line.number).filter(has_code).collect()
 }
 
-/// `lines 3-5, 9`, bounded.
+/// Formats as `lines 3-5, 9`, bounded.
 fn ranges(lines: &[u32]) -> String {
     const SHOWN: usize = 10;
     let mut ranges: Vec<(u32, u32)> = Vec::new();

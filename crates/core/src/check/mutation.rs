@@ -1,9 +1,9 @@
-//! Mutants: reports of cargo-mutants, of tools with the schema of mutation-testing-report (Stryker and others) and of
-//! cosmic-ray, and what they say of a change.
+//! Mutation reports: parses reports of cargo-mutants, of tools with the mutation-testing-report schema (such as
+//! Stryker) and of cosmic-ray, and applies them to a change.
 //!
-//! Tools choose more than the changed lines, so only mutants count whose span touches one. A survivor that changes nothing
-//! can be called equivalent, by a comment `acquit:equivalent <why>` on its line or the line above: few, each with a reason,
-//! and each shown to whoever reviews.
+//! Tools mutate more than the changed lines, so only mutants whose span touches a changed line count. A comment
+//! `acquit:equivalent <why>` on its line or the line above marks a survivor as equivalent. Only a few are allowed, each
+//! needs a reason, and each is shown to reviewers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,49 +14,49 @@ use super::Finding;
 use super::diff::{Diff, Side};
 use crate::agent::shorten;
 
-/// By which a comment says that a survivor changes nothing.
+/// Marker of a comment that calls a survivor equivalent.
 pub const MARKER: &str = "acquit:equivalent";
 
-/// The most mutants that are read.
+/// Maximum number of mutants to read.
 const MOST: usize = 500_000;
-/// A reason has at least so many words: fewer explain nothing.
+/// Minimum number of words of a reason. Fewer explain nothing.
 const WORDS: usize = 3;
-/// How much of a mutant is shown.
+/// Maximum length of a shown mutant.
 const SHOWN: usize = 120;
 
 /// A change that a tool made to see whether a test notices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
-    /// The file, as the tool names it.
+    /// File, as named by the tool.
     pub file: String,
-    /// The first line that it changes.
+    /// First changed line.
     pub first: u32,
-    /// The last.
+    /// Last changed line.
     pub last: u32,
-    /// What it does, in the tool's words.
+    /// The tool's description.
     pub what: String,
-    /// What became of it.
+    /// Result.
     pub fate: Fate,
 }
 
-/// What became of a mutant.
+/// The result of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// A test failed, or did not come to an end.
+    /// A test failed or timed out.
     Caught,
     /// No test noticed.
     Survived,
-    /// It did not compile, or was not tried: it says nothing.
+    /// It did not compile or was not tried, so it says nothing.
     Void,
 }
 
-/// Why a report cannot be read.
+/// Why a report cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("understand the report of mutants: {0}")]
     Json(String),
-    /// It is JSON of another form.
+    /// It is JSON of an unknown format.
     #[error(
         "understand the report of mutants: it is none of cargo-mutants (outcomes.json), of the mutation-testing-report schema or \
          of `cosmic-ray dump`"
@@ -64,7 +64,7 @@ pub enum Unreadable {
     Form,
 }
 
-/// Reads a report, whichever of the known ones it is.
+/// Parses a report of any known format.
 pub fn read(text: &str) -> Result<Vec<Mutant>, Unreadable> {
     if text.trim_start().starts_with('[') {
         return cosmic_ray(text);
@@ -92,7 +92,7 @@ fn cargo_mutant(outcome: &Value) -> Option<Mutant> {
         _ => Fate::Void,
     };
     let what = mutant.get("name").and_then(Value::as_str).or_else(|| mutant.get("replacement")?.as_str());
-    // The tool's name of a mutant begins with its place, which is known.
+    // The tool's name of a mutant starts with its location, which is already known.
     let what = what.unwrap_or_default().rsplit_once(": ").map_or(what.unwrap_or_default(), |(_, what)| what);
     let file = mutant.get("file")?.as_str()?.to_owned();
     Some(Mutant { file, first: line("start")?, last: line("end")?, what: shorten(what, SHOWN), fate })
@@ -116,7 +116,7 @@ fn schema_mutant(path: &str, mutant: &Value) -> Option<Mutant> {
     })
 }
 
-/// A line for each mutant: what was done, and what came of it.
+/// Parses one line per mutant: the mutation and its result.
 fn cosmic_ray(text: &str) -> Result<Vec<Mutant>, Unreadable> {
     let mut mutants = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(MOST) {
@@ -150,28 +150,29 @@ fn number(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|number| u32::try_from(number).ok())
 }
 
-/// What the mutants of a change came to.
+/// The mutation score of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Mutants of changed lines that say something.
     pub mutants: usize,
-    /// Those of them that were caught.
+    /// Caught mutants.
     pub caught: usize,
-    /// Those that were called equivalent, and with reason; they do not count.
+    /// Mutants that are marked as equivalent with a reason; they don't count.
     pub equivalent: Vec<Finding>,
-    /// The survivors.
+    /// Surviving mutants.
     pub survivors: Vec<Finding>,
 }
 
 impl Score {
-    /// In percent, rounded down; `None` if there are no mutants.
+    /// Returns the percentage, rounded down; `None` if there are no mutants.
     pub fn percent(&self) -> Option<usize> {
         let counted = self.mutants - self.equivalent.len();
         (counted > 0).then(|| self.caught * 100 / counted)
     }
 }
 
-/// What they say of the lines that a change adds. The diff must show whole files for markers above a changed line to be seen.
+/// Computes the score for the lines that a change adds. The diff must contain whole files, so that markers above a
+/// changed line are found.
 pub fn score(mutants: &[Mutant], diff: &Diff, root: &str, most_equivalent: u32, exempt: &GlobSet) -> Score {
     let mut changed: HashMap<&str, HashSet<u32>> = HashMap::new();
     let mut reasons: HashMap<&str, HashMap<u32, String>> = HashMap::new();
@@ -187,7 +188,7 @@ pub fn score(mutants: &[Mutant], diff: &Diff, root: &str, most_equivalent: u32, 
         let file = mutant.file.replace('\\', "/");
         let file = file.strip_prefix(root).unwrap_or(&file).trim_start_matches("./").trim_start_matches('/');
         let Some((path, lines)) = changed.get_key_value(file) else { continue };
-        // A span that ends before it begins is nobody's; a span over everything is cut to what is there.
+        // A span that ends before it starts matches nothing; a span over everything matches the lines that exist.
         let touched = lines.iter().any(|line| (mutant.first..=mutant.last).contains(line));
         if !touched {
             continue;
@@ -214,7 +215,7 @@ pub fn score(mutants: &[Mutant], diff: &Diff, root: &str, most_equivalent: u32, 
     score
 }
 
-/// The reason that a line gives, if it gives one.
+/// Returns the reason in a line, if there is one.
 fn reason(line: &str) -> Option<String> {
     let (_, why) = line.split_once(MARKER)?;
     let why = why.trim_start_matches([':', ' ', '-', '—']).trim_end_matches("*/").trim();

@@ -1,8 +1,8 @@
-//! The findings of a review: what form they have, and whether each points into the change.
+//! Parses the findings of a review and checks that each points into the change.
 //!
-//! A reviewer is an agent, and what it says proves nothing; but a finding that names a line of the change can be looked at
-//! by a person and mended by another agent. One that points elsewhere is about something that the change did not do, or is
-//! made up, so the whole report is refused and its agent told which.
+//! A reviewer is an agent, and its words prove nothing. But a person can look at a finding that names a line of the
+//! change, and another agent can fix it. A finding that points elsewhere is about something the change did not do, or
+//! is made up. Then the whole report is refused, and the agent is told which finding is wrong.
 
 use std::collections::BTreeMap;
 
@@ -13,51 +13,51 @@ use super::diff::{Diff, FileChange, Side};
 use crate::agent::shorten;
 use crate::json_schema;
 
-/// The most findings of one review: beyond it nobody reads them, and the worst are not among the last.
+/// Maximum number of findings in a review. Nobody reads more, and the worst are not among the last.
 const MOST_FINDINGS: usize = 200;
 
-/// How many findings that point nowhere are told at once.
+/// Maximum number of misplaced findings to report at once.
 const MOST_TOLD: usize = 8;
 
-/// How many ranges of a file are named to whoever missed them.
+/// Maximum number of line ranges to suggest for a file.
 const MOST_RANGES: usize = 12;
 
-/// How much of a path is shown.
+/// Maximum length of a shown path.
 const PATH_SHOWN: usize = 200;
 
-/// What a reviewer found.
+/// A finding of a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// The line in it, from 1.
+    /// Line number, starting at 1.
     pub line: u32,
-    /// Whether the line is counted after the change or before it.
+    /// Whether the line number is that after or before the change.
     #[serde(default)]
     pub side: When,
     /// What goes wrong, and for which input.
     pub problem: String,
-    /// How it could be mended.
+    /// Suggested fix.
     #[serde(default)]
     pub suggestion: Option<String>,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The change must not be delivered with it.
     Critical,
-    /// It should be mended.
+    /// It should be fixed.
     Suggestion,
     /// A matter of taste.
     Nit,
 }
 
 impl Severity {
-    /// Its name.
+    /// Returns the name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -67,14 +67,14 @@ impl Severity {
     }
 }
 
-/// On which side of the change a line is counted.
+/// The side of the change in which a line is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// In the file as it is now.
+    /// The current file.
     #[default]
     After,
-    /// In the file as it was: for lines that are gone.
+    /// The file before the change, for removed lines.
     Before,
 }
 
@@ -92,7 +92,7 @@ struct Ranges {
 }
 
 impl Lines {
-    /// The lines of a diff: changed ones and those around them that it was made with.
+    /// Collects the lines of a diff, including its context.
     pub fn of(diff: &Diff) -> Self {
         let mut files: BTreeMap<String, Ranges> = BTreeMap::new();
         for file in &diff.files {
@@ -100,7 +100,7 @@ impl Lines {
             if let (Some(old), Some(_)) = (&file.old, &file.new)
                 && old != file.path()
             {
-                // What is gone from a file that moved can be named by the name that it had.
+                // A removed line of a renamed file can also be named by the old path.
                 let before = ranges.before.clone();
                 files.entry(old.clone()).or_default().before.extend(before);
             }
@@ -127,7 +127,7 @@ impl Ranges {
             }
         }
         if file.lines.is_empty() {
-            // Something that was only moved, or is no text: the file itself is what can be found fault with.
+            // A file that was only renamed, or is not text: findings can be about the file itself.
             let side = if file.new.is_some() { &mut ranges.after } else { &mut ranges.before };
             side.push((1, 1));
         }
@@ -149,8 +149,7 @@ fn extend(ranges: &mut Vec<(u32, u32)>, line: u32) {
     }
 }
 
-/// The form of findings in a payload, as a JSON Schema. What a workflow demands of the rest of the payload is its own
-/// business.
+/// Returns the JSON Schema of findings in a payload. The workflow defines the rest of the payload.
 fn schema() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     json!({
@@ -173,7 +172,7 @@ fn schema() -> Value {
     })
 }
 
-/// The findings of a review's payload, if all of them have the right form. None if there is no list of them.
+/// Returns the findings in a review's payload if all of them are well-formed; empty if there is no list.
 pub fn findings(payload: &Value) -> Result<Vec<Found>, Vec<String>> {
     let count = payload.get("findings").and_then(Value::as_array).map_or(0, Vec::len);
     if count > MOST_FINDINGS {
@@ -189,8 +188,8 @@ pub fn findings(payload: &Value) -> Result<Vec<Found>, Vec<String>> {
     serde_json::from_value(list.clone()).map_err(|error| vec![shorten(&format!("findings: {error}"), 300)])
 }
 
-/// The findings of a review's payload, if each has the right form and points into the change; else every mistake, in words
-/// for the reviewer.
+/// Returns the findings in a review's payload if each is well-formed and points into the change; else every mistake,
+/// described for the reviewer.
 pub fn pointed(payload: &Value, lines: &Lines) -> Result<Vec<Found>, Vec<String>> {
     let all = findings(payload)?;
     let astray: Vec<(usize, &Found)> =
@@ -207,7 +206,7 @@ pub fn pointed(payload: &Value, lines: &Lines) -> Result<Vec<Found>, Vec<String>
 }
 
 impl Lines {
-    /// Where a finding should have pointed.
+    /// Describes where a finding should have pointed.
     fn missed(&self, number: usize, found: &Found) -> String {
         let file = shorten(&found.file, PATH_SHOWN);
         let place = match found.side {
