@@ -1,4 +1,4 @@
-//! Links the attacker without debug information: it is committed to the repository of every attack, where its size is paid for again
+//! Links the attacker without debug information: every attack commits it to a repository, so its size is paid for again
 //! and again.
 #![allow(
     clippy::disallowed_macros,

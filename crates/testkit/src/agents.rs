@@ -1,45 +1,45 @@
 //! The real agent programs, at the versions that `crates/testkit/agents/` pins.
 //!
-//! `cargo xtask test` installs them once into `agents/` below cargo's target folder; nothing else on the machine is used
-//! or changed. Whether what lies there is what the lock files ask for is told by copies of them that the installer
-//! leaves last: an installation that is unfinished or of other versions counts as missing.
+//! `cargo xtask test` installs them once into `agents/` below cargo's target folder; nothing else on the machine is
+//! used or changed. As its last step, the installer writes copies of the lock files. An installation without matching
+//! copies is unfinished or of other versions, and counts as missing.
 #![allow(clippy::disallowed_methods, reason = "where the tests run tells where the agents are")]
 
 use std::path::{Path, PathBuf};
 
 use crate::need;
 
-/// What is pinned, and under which name the installer leaves its copy.
+/// The pinned lock files, with the names of the copies.
 const PINNED: [(&str, &str); 2] = [
     ("npm.stamp", include_str!("../agents/package-lock.json")),
     ("pip.stamp", include_str!("../agents/requirements.txt")),
 ];
 
-/// A program by its name: `claude`, `codex`, `opencode`, `gemini`, `pi`, `aider`, `claude-agent-acp`, `codex-acp`, or the
-/// `node` that some of them need in `PATH`. Without it the test fails when strict, else it is skipped with a line that
-/// says so.
+/// Finds a program: `claude`, `codex`, `opencode`, `gemini`, `pi`, `aider`, `claude-agent-acp`, `codex-acp`, or the
+/// `node` that some of them need in `PATH`. If it is missing, the test fails when strict; otherwise it is skipped with
+/// a message.
 #[track_caller]
 pub fn find(name: &str) -> Option<PathBuf> {
     let found = installed().map(|folder| folder.join("bin").join(name)).filter(|path| path.is_file());
     need::or_skip(found, &format!("the agent `{name}` (`cargo xtask test` installs it)"), "a real agent")
 }
 
-/// The folder to put first in `PATH`, so that programs find the agents, and agents their `node`.
+/// Returns the folder to put first in `PATH`, so that programs find the agents, and agents their `node`.
 #[track_caller]
 pub fn bin() -> Option<PathBuf> {
     let found = installed().map(|folder| folder.join("bin"));
     need::or_skip(found, "the agents under test (`cargo xtask test` installs them)", "real agents")
 }
 
-/// What aider reads besides the folder around [`bin`]: the Python that it was installed with, where that is not one of
-/// the system's.
+/// Returns what aider reads in addition to the folder around [`bin`]: the Python it was installed with, unless that is
+/// a Python of the system.
 pub fn python() -> Option<PathBuf> {
     let real = installed()?.join("aider/bin/python3").canonicalize().ok()?;
     let prefix = real.parent()?.parent()?;
     (!prefix.starts_with("/usr")).then(|| prefix.to_path_buf())
 }
 
-/// The installation of this target folder, if it is complete and of the pinned versions.
+/// Returns the installation in this target folder, if it is complete and of the pinned versions.
 fn installed() -> Option<PathBuf> {
     let test = std::env::current_exe().ok()?;
     test.ancestors().map(|folder| folder.join("agents")).find(|folder| is_current(folder))

@@ -1,7 +1,7 @@
-//! What the tests of all crates share: things the machine must have, databases, scratch repositories.
+//! Shared test support: external requirements, databases, scratch repositories.
 //!
-//! Nothing here is part of the product. A test that needs something from outside asks [`need`] (or a module that asks
-//! it) and so fails under `cargo xtask test` and skips aloud under plain `cargo test`.
+//! Nothing here is part of the product. A test that needs something external uses [`need`], or a module that does. It
+//! then fails under `cargo xtask test`, and is skipped with a message under plain `cargo test`.
 
 pub mod agents;
 pub mod forge;

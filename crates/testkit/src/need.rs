@@ -1,7 +1,7 @@
-//! What a test needs from outside and may not find: skipped aloud by default, a failure when strict.
+//! External requirements of tests: if one is missing, the test is skipped with a message, or fails when strict.
 //!
-//! `cargo xtask test` installs what tests need and sets [`STRICT`], so that there nothing is skipped unseen. A plain
-//! `cargo test` on a machine without, say, PostgreSQL says in a line of its own which test was left out and why.
+//! `cargo xtask test` installs what tests need and sets [`STRICT`], so that nothing is skipped silently there. A plain
+//! `cargo test` on a machine without, say, PostgreSQL prints which test was skipped and why.
 #![allow(
     clippy::disallowed_methods,
     reason = "how strict a run is stands in the environment, like all test settings"
@@ -10,39 +10,39 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Set to `1`, a missing requirement is a failure.
+/// If this variable is `1`, a missing requirement is a failure.
 pub const STRICT: &str = "ACQUIT_TEST_STRICT";
 
-/// What to do about a requirement that is missing.
+/// What to do about a missing requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Fail the test.
     Fails,
-    /// Leave the test out, and say so.
+    /// Skip the test with a message.
     Skips,
 }
 
 impl Missing {
-    /// As the environment asks.
+    /// Reads the choice from the environment.
     pub fn from_environment() -> Self {
         if std::env::var_os(STRICT).is_some_and(|value| value == "1") { Self::Fails } else { Self::Skips }
     }
 }
 
-/// Gives what was found; otherwise fails the test when strict, else says that it is skipped.
-/// A test begins with `let Some(thing) = need::or_skip(find(), "a thing", "what for") else { return };`.
+/// Returns what was found. Otherwise fails the test when strict, else prints that it is skipped. A test starts with
+/// `let Some(thing) = need::or_skip(find(), "a thing", "what for") else { return };`.
 #[track_caller]
 pub fn or_skip<T>(found: Option<T>, requirement: &str, reason: &str) -> Option<T> {
     decide(found, requirement, reason, Missing::from_environment())
 }
 
-/// A program in `PATH`.
+/// Finds a program in `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|candidate| candidate.is_file())
 }
 
-/// A program in `PATH`, or the test fails or is skipped.
+/// Finds a program in `PATH`; otherwise the test fails or is skipped.
 #[track_caller]
 pub fn program(name: &str, reason: &str) -> Option<PathBuf> {
     or_skip(find(name), &format!("the program `{name}`"), reason)
@@ -55,7 +55,7 @@ fn decide<T>(found: Option<T>, requirement: &str, reason: &str, missing: Missing
         let test = thread.name().unwrap_or("a test").to_owned();
         match missing {
             Missing::Fails => panic!("{requirement} is missing, needed for: {reason}"),
-            // Written past the test harness, which shows what a test prints only when it fails.
+            // Bypass the test harness, which shows a test's output only when it fails.
             Missing::Skips => {
                 let line = format!("skipped: {test}: {requirement} is missing, needed for: {reason}\n");
                 let _ = std::io::stderr().write_all(line.as_bytes());

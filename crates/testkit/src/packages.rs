@@ -1,4 +1,4 @@
-//! Packages that others published, for tests on real code. Everything of theirs runs inside acquit's sandbox.
+//! Published packages, for tests on real code. All of their code runs inside acquit's sandbox.
 #![allow(clippy::disallowed_methods, reason = "package managers are run as the user has them")]
 
 use std::fs;
@@ -14,13 +14,13 @@ pub enum From {
     Npm,
     /// A crate of crates.io.
     Crates,
-    /// A package of Debian with the source of a Go module; the version is the module's path.
+    /// A Debian package with the source of a Go module; the version is the module's path.
     Debian,
-    /// A repository of GitHub; the version is a tag.
+    /// A GitHub repository; the version is a tag.
     GitHub,
 }
 
-/// Runs a line for sh with the caller's own environment, which must succeed; what it said.
+/// Runs a shell command with the caller's environment and returns its output. Panics if it fails.
 pub fn sh(at: &Path, line: &str) -> String {
     let mut command = Command::new("sh");
     command.args(["-ec", line]).current_dir(at);
@@ -35,11 +35,12 @@ pub fn sh(at: &Path, line: &str) -> String {
     said
 }
 
-/// Downloads a package with its own package manager and unpacks it below a repository: where from, its name, its version, and the folder.
+/// Downloads a package with its own package manager and unpacks it below a repository. `part` has the source, name,
+/// version and folder.
 pub fn unpack(downloads: &Path, part: &(From, &str, &str, &str), repository: &Path) {
     let &(from, name, version, to) = part;
     let place = repository.join(to);
-    // `package/.` cannot be made, only `package`.
+    // `package/.` cannot be created, only `package`.
     fs::create_dir_all(repository).expect("it can be done");
     fs::create_dir_all(&place).expect("it can be done");
     let place = place.display();
@@ -53,7 +54,7 @@ pub fn unpack(downloads: &Path, part: &(From, &str, &str, &str), repository: &Pa
         From::Crates => format!(
             "mkdir -p crate-{name}/src && cd crate-{name} && : > src/lib.rs && printf '[package]\\nname = \"x\"\\nversion = \"0.1.0\"\\n[dependencies]\\n{name} = \"={version}\"\\n' > Cargo.toml && cargo vendor -q --versioned-dirs > /dev/null && cp -R vendor/{name}-{version}/. '{place}' && rm -f '{place}/.cargo-checksum.json'"
         ),
-        // `url.<base>.insteadOf` of git leads elsewhere, where that is needed.
+        // git's `url.<base>.insteadOf` can redirect this.
         From::GitHub => format!(
             "GIT_ALLOW_PROTOCOL=https:file git -c advice.detachedHead=false clone -q --depth 1 --branch {version} https://github.com/{name} '{place}' && rm -rf '{place}/.git'"
         ),

@@ -1,7 +1,7 @@
 //! A fresh PostgreSQL database for each test, on the server that [`SERVER`] names.
 //!
-//! `cargo xtask test` starts a private server and names it. Each database has a name of its own, so tests run side by
-//! side, and goes away with its [`Database`], whoever is still connected to it.
+//! `cargo xtask test` starts a private server and sets the variable. Each database has a unique name, so that tests can
+//! run in parallel, and is dropped with its [`Database`], even if clients are still connected.
 #![allow(clippy::disallowed_methods, reason = "which server the tests have stands in the environment")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,34 +11,34 @@ use postgres::{Client, NoTls};
 
 use crate::need;
 
-/// Names the server: a URL of a database on it, as a user who may create others.
+/// Variable with the server: the URL of one of its databases, as a user who may create others.
 pub const SERVER: &str = "ACQUIT_TEST_POSTGRES";
 
-/// Numbers the databases of this process.
+/// Counts the databases of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A database that exists as long as this value.
+/// A database that is dropped with this value.
 #[derive(Debug)]
 pub struct Database {
-    /// Where to connect.
+    /// URL to connect to.
     pub url: String,
     name: String,
     server: String,
 }
 
 impl Database {
-    /// A fresh, empty database on the server at this URL.
+    /// Creates a fresh, empty database on the server at this URL.
     pub fn on(server: &str) -> Result<Self, postgres::Error> {
         let mut client = Client::connect(server, NoTls)?;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("acquit_test_{}_{number}", std::process::id());
-            // template0, because nobody can be connected to it: a connected template cannot be copied.
+            // Use template0, because no one can be connected to it: a template with connections cannot be copied.
             match client.batch_execute(&format!("create database {name} template template0")) {
                 Ok(()) => {
                     return Ok(Self { url: with_database(server, &name), name, server: server.to_owned() });
                 }
-                // Left by a killed process that had our number, or made by one in another pid namespace.
+                // Left by a killed process with the same pid, or created by one in another pid namespace.
                 Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) => {}
                 Err(error) => return Err(error),
             }
@@ -48,31 +48,31 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // A server that is gone took its databases along, and a test that panics must not panic again.
+        // A stopped server took its databases along, and a panicking test must not panic again.
         if let Ok(mut client) = Client::connect(&self.server, NoTls) {
             let _ = client.batch_execute(&format!("drop database if exists {} with (force)", self.name));
         }
     }
 }
 
-/// The server's URL; without one the test fails when strict, else it is skipped with a line that says so.
+/// Returns the server's URL. Without one, the test fails when strict; otherwise it is skipped with a message.
 #[track_caller]
 pub fn url_or_skip(reason: &str) -> Option<String> {
     need::or_skip(std::env::var(SERVER).ok(), "a PostgreSQL server (`cargo xtask test` starts one)", reason)
 }
 
-/// A fresh database; without a server as [`url_or_skip`].
+/// Creates a fresh database. Without a server it behaves as [`url_or_skip`].
 #[track_caller]
 pub fn database_or_skip(reason: &str) -> Option<Database> {
     let server = url_or_skip(reason)?;
     Some(Database::on(&server).unwrap_or_else(|error| panic!("failed to create a database: {error:?}")))
 }
 
-/// A fresh database.
+/// Creates a fresh database.
 ///
 /// # Panics
 ///
-/// When there is no server, strict or not: for tests that asked [`url_or_skip`] before.
+/// If there is no server, strict or not: for tests that called [`url_or_skip`] before.
 #[track_caller]
 pub fn database() -> Database {
     let server =
@@ -80,7 +80,7 @@ pub fn database() -> Database {
     Database::on(&server).unwrap_or_else(|error| panic!("failed to create a database: {error:?}"))
 }
 
-/// The same URL with another database: what stands between the first `/` after the host and the `?`.
+/// Replaces the database in a URL: the part between the first `/` after the host and the `?`.
 fn with_database(url: &str, name: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
     let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));

@@ -1,18 +1,18 @@
-//! A proxy on the loopback that leads to one place, whatever it is asked for.
+//! A proxy on loopback that forwards every request to one address.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A proxy that leads everything to one address, and keeps what it was asked for.
+/// A proxy that forwards everything to one address and records the requests.
 pub struct Proxy {
-    /// Its address.
+    /// Address of the proxy.
     pub url: String,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
-    /// A proxy to this address.
+    /// Starts a proxy to this address.
     pub fn start(to: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback");
         let url = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -27,7 +27,7 @@ impl Proxy {
         Self { url, asked }
     }
 
-    /// The first lines of all that it was asked.
+    /// Returns the first line of every request.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -36,7 +36,7 @@ impl Proxy {
 fn lead(stream: TcpStream, to: SocketAddr, kept: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut head = Vec::new();
     let mut from = stream.try_clone()?;
-    // Byte by byte: what comes after the head is not for the proxy.
+    // Byte by byte: what follows the head is not for the proxy.
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         from.read_exact(&mut byte)?;

@@ -1,46 +1,47 @@
-//! A small HTTP server on loopback that keeps what it gets and answers what it is told to: for notices, pages and webhooks.
+//! A small HTTP server on loopback that records requests and sends configured answers, for notifications, pages and
+//! webhooks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What somebody sent.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// `POST`, for instance.
+    /// Method, such as `POST`.
     pub method: String,
-    /// With its query.
+    /// Path with the query.
     pub path: String,
-    /// With names in lower case.
+    /// Headers with lowercase names.
     pub headers: Vec<(String, String)>,
-    /// All of it.
+    /// Body.
     pub body: String,
 }
 
 impl Received {
-    /// The value of a header; empty if there is none.
+    /// Returns a header; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 }
 
-/// What is answered: a status and a body. Status 0 closes the connection without a word.
+/// An answer: status and body. Status 0 closes the connection without an answer.
 pub type Answer = (u16, String);
 
-/// A server that runs as long as the test does.
+/// A server that runs as long as the test.
 pub struct Receiver {
-    /// Where it is: `http://127.0.0.1:…`.
+    /// Address: `http://127.0.0.1:…`.
     pub url: String,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Receiver {
-    /// Starts one that answers with this function of what it got and of how many came before.
+    /// Starts a server. `answer` gets the request and the number of earlier requests.
     pub fn start(answer: impl Fn(&Received, usize) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -69,14 +70,14 @@ impl Receiver {
         Self { url, received }
     }
 
-    /// All that it got so far.
+    /// Returns all requests so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 fn read(stream: &TcpStream) -> Option<Received> {
-    /// What a test would send at most.
+    /// Maximum size of a test's request.
     const LARGEST: usize = 16 * 1024 * 1024;
     let mut reader = BufReader::new(stream);
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Scratch repositories, made by git itself, that no setting of the machine has a say in.
+//! Scratch repositories, created by git itself, independent of the machine's settings.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests make their repositories with git itself, away from run::process"
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A repository in a folder that goes away with this value.
+/// A repository in a folder that is removed when dropped.
 #[derive(Debug)]
 pub struct Repo {
     root: TempDir,
@@ -20,17 +20,17 @@ pub struct Repo {
 }
 
 impl Repo {
-    /// An empty repository on branch `main`, without commits.
+    /// Creates an empty repository on branch `main`, without commits.
     pub fn empty() -> Self {
         Self::with(&[])
     }
 
-    /// An empty repository, made with more arguments for `git init`.
+    /// Creates an empty repository with additional arguments for `git init`.
     pub fn with(init: &[&str]) -> Self {
         Self::at("repo", init)
     }
 
-    /// An empty repository in a folder of this name, which may have blanks and any letters.
+    /// Creates an empty repository in a folder of this name, which may contain spaces and any characters.
     pub fn at(name: &str, init: &[&str]) -> Self {
         let root = TempDir::with_prefix("acquit-test-").expect("a temporary folder");
         let path = root.path().canonicalize().expect("it exists").join(name);
@@ -39,7 +39,7 @@ impl Repo {
         Self { root, path }
     }
 
-    /// A repository with one commit of one file, `README.md`.
+    /// Creates a repository with one commit of one file, `README.md`.
     pub fn sample() -> Self {
         let repo = Self::empty();
         repo.write("README.md", "sample\n");
@@ -47,7 +47,7 @@ impl Repo {
         repo
     }
 
-    /// A repository with one commit of so many small files in folders of ten.
+    /// Creates a repository with one commit of `count` small files, ten per folder.
     pub fn of_files(count: usize) -> Self {
         let repo = Self::empty();
         for number in 0..count {
@@ -60,32 +60,32 @@ impl Repo {
         repo
     }
 
-    /// The checkout.
+    /// Returns the checkout.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A place beside the repository, for whatever else the test needs.
+    /// Returns a path beside the repository, for anything else the test needs.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.root.path().canonicalize().expect("it exists").join(name)
     }
 
-    /// Writes a file of the checkout, with its folders.
+    /// Writes a file of the checkout, and creates its folders.
     pub fn write(&self, file: &str, text: &str) {
         write(&self.path.join(file), text);
     }
 
-    /// Commits everything in the checkout, and gives the commit's id.
+    /// Commits everything in the checkout and returns the commit id.
     pub fn commit(&self, message: &str) -> String {
         commit_all(&self.path, message)
     }
 
-    /// Runs git in the checkout, which must work, and gives what it printed.
+    /// Runs git in the checkout and returns its output. Panics if it fails.
     pub fn git(&self, args: &[&str]) -> String {
         git(&self.path, args)
     }
 
-    /// Every file below the git directory with its content, without objects: to show that nothing changed.
+    /// Returns every file below the git directory with its contents, without objects, to show that nothing changed.
     pub fn fingerprint(&self, except: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         gather(&self.path.join(".git"), &self.path.join(".git"), except, &mut files);
@@ -94,20 +94,20 @@ impl Repo {
     }
 }
 
-/// Writes a file with its folders.
+/// Writes a file and creates its folders.
 pub fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a file in a folder")).expect("folders");
     fs::write(path, text).expect("a written file");
 }
 
-/// Commits everything below `path`, and gives the commit's id.
+/// Commits everything below `path` and returns the commit id.
 pub fn commit_all(path: &Path, message: &str) -> String {
     git(path, &["add", "--all"]);
     git(path, &["commit", "--quiet", "--allow-empty", "-m", message]);
     git(path, &["rev-parse", "HEAD"])
 }
 
-/// Runs git in `path` as a user would, but without the machine's settings. Panics with its words if it fails.
+/// Runs git in `path` as a user would, but without the machine's settings. Panics with its error if it fails.
 pub fn git(path: &Path, args: &[&str]) -> String {
     let output = command(path, args).output().expect("git is installed");
     let words = String::from_utf8_lossy(&output.stderr);
@@ -115,14 +115,14 @@ pub fn git(path: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// Whether git succeeds with these arguments.
+/// Returns whether git succeeds with these arguments.
 pub fn git_succeeds(path: &Path, args: &[&str]) -> bool {
     command(path, args).output().expect("git is installed").status.success()
 }
 
 fn command(path: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("git");
-    // What a test makes need not outlive a loss of power: most of the time of a commit is waiting for the disk.
+    // Tests need not survive a power loss, and a commit spends most of its time waiting for the disk.
     command.args(["-c", "core.fsync=none"]);
     command.arg("-C").arg(path).args(args).env_clear();
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", "/nonexistent").env("LC_ALL", "C");

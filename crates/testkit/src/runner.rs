@@ -1,6 +1,6 @@
-//! Test runners that need nothing but a shell, for repositories whose tests only have to be red or green.
+//! Test runners that need only a shell, for repositories whose tests only have to pass or fail.
 
-/// Each file of `checks/` is a test: it has in it the word that must be in the file `code`. The report is `results.xml`.
+/// Each file of `checks/` is a test. It contains the word that must be in the file `code`. The report is `results.xml`.
 pub const WORDS: &str = r#"
 { echo "<testsuite name='checks'>"
 for file in checks/*; do

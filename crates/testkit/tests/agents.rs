@@ -1,4 +1,4 @@
-//! The scripted model against the real programs: what it streams is what each of them takes for its own protocol.
+//! Tests the scripted model with the real agent programs: each must accept the streamed protocol.
 #![allow(clippy::disallowed_methods, reason = "a test starts the programs it is about")]
 #![allow(clippy::disallowed_macros, reason = "what a program said is shown when its test fails")]
 
@@ -10,7 +10,7 @@ use acquit_testkit::agents;
 use acquit_testkit::model::{Model, Scripts, Step, Stop, usual};
 use serde_json::{Value, json};
 
-/// In seconds, for `timeout`; a loaded machine takes a quarter of it.
+/// In seconds, for `timeout`; a loaded machine needs a quarter of it.
 const LIMIT: &str = "100";
 
 /// A model, a folder with a repository, and a home.
@@ -42,7 +42,7 @@ impl Lab {
         path.display().to_string()
     }
 
-    /// Runs a program in the repository with this on its standard input, and nothing of the machine's environment.
+    /// Runs a program in the repository with this prompt on stdin, without the machine's environment.
     fn run(&self, bin: &Path, arguments: &[&str], variables: &[(&str, &str)], prompt: &str) -> Output {
         let input = self.path("prompt");
         std::fs::write(&input, prompt).expect("a prompt");
@@ -65,7 +65,7 @@ impl Lab {
         let url = self.model.url();
         let mut variables = vec![("ANTHROPIC_BASE_URL", url.as_str()), ("CLAUDE_CODE_MAX_RETRIES", "1")];
         variables.extend(QUIET);
-        // A login of a subscription and a key exclude each other.
+        // A subscription login and an API key exclude each other.
         let credential =
             if prompt.contains("limit") { "CLAUDE_CODE_OAUTH_TOKEN" } else { "ANTHROPIC_API_KEY" };
         variables.push((credential, "dummy"));
@@ -118,14 +118,14 @@ impl Lab {
     }
 }
 
-/// Keeps Claude Code from asking anyone else.
+/// Keeps Claude Code from contacting anything else.
 const QUIET: [(&str, &str); 3] = [
     ("DISABLE_AUTOUPDATER", "1"),
     ("DISABLE_TELEMETRY", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
 ];
 
-/// The lines of JSON on standard output; what else was said is shown when the test fails.
+/// Parses the JSON lines on stdout; prints the rest for a failing test.
 fn lines(output: &Output) -> Vec<Value> {
     print!("{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
@@ -133,7 +133,7 @@ fn lines(output: &Output) -> Vec<Value> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// The last line of this kind.
+/// Returns the last line of this kind.
 fn last<'a>(lines: &'a [Value], kind: &str) -> &'a Value {
     lines.iter().rev().find(|line| line["type"] == kind).unwrap_or_else(|| panic!("no `{kind}`"))
 }
@@ -238,7 +238,7 @@ fn opencode_works() {
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
         ("SOME_KEY", "dummy".to_owned()),
-        // What it fetches in the background is nobody's business here.
+        // Block what it downloads in the background.
         ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
         ("NO_PROXY", "127.0.0.1".to_owned()),
     ];

@@ -1,4 +1,4 @@
-//! An agent, or the tests of a change, that means harm: `hostile <world> <verb>…`. What it does is in the library.
+//! A malicious agent, or malicious tests of a change: `hostile <world> <verb>…`. The library implements it.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

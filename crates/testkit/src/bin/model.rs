@@ -1,5 +1,5 @@
-//! The scripted model by hand: `model [port] [scripts.json]`. Without a file it has the usual scripts. Each request is
-//! a line on standard error; it runs until its standard input ends.
+//! Runs the scripted model by hand: `model [port] [scripts.json]`. Without a file it uses the default scripts. It logs
+//! each request to stderr and runs until stdin ends.
 #![allow(clippy::disallowed_macros, reason = "a tool for the terminal")]
 
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! Git over HTTP: git's own `http-backend`, behind a login.
+//! Git over HTTP: git's own `http-backend`, with authentication.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests serve repositories with git itself, away from run::process"
@@ -11,17 +11,17 @@ use std::process::{Command, Stdio};
 
 use crate::model::http::Raw;
 
-/// Who asks.
+/// The client of a request.
 pub(super) enum Who {
-    /// Nobody that is known.
+    /// Not authenticated.
     Nobody,
-    /// Somebody who may not write.
+    /// A user without write access.
     Reader,
-    /// Somebody who may.
+    /// A user with write access.
     Writer(String),
 }
 
-/// Serves one request of git's.
+/// Serves one request of git.
 pub(super) fn serve(root: &Path, raw: &Raw, who: Who, mut to: &TcpStream) -> io::Result<()> {
     let writes = raw.path.contains("git-receive-pack");
     let user = match who {
@@ -84,7 +84,7 @@ pub(super) fn serve(root: &Path, raw: &Raw, who: Who, mut to: &TcpStream) -> io:
     to.write_all(body)
 }
 
-/// The text of a base64.
+/// Decodes base64 text.
 pub(super) fn decode(text: &str) -> String {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),

@@ -7,7 +7,7 @@ use super::merge::{Against, Shape, against, merge};
 use super::state::{Call, Pull, Remark, State};
 use super::{Reply, lock, page};
 
-/// The longest text of a pull request.
+/// Maximum length of a description.
 const LONGEST: usize = 65_536;
 
 pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
@@ -68,7 +68,7 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
                 .collect();
             Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs }))
         }
-        // What reports its state the older way.
+        // Commit statuses, the older API for checks.
         ("GET", ["commits", sha, "status"]) => {
             let states = ended(call, state, sha).into_iter().filter(|how| how == "error");
             let states: Vec<Value> = states
@@ -87,7 +87,7 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
     }
 }
 
-/// How the checks of a commit ended.
+/// Returns the results of a commit's checks.
 fn ended(call: &Call<'_>, state: &State, sha: &str) -> Vec<String> {
     let of_it = |pull: &&Pull| call.shared.commit(&pull.source, &pull.head).as_deref() == Some(sha);
     state.pulls.iter().filter(of_it).filter_map(|pull| pull.pipeline.clone()).collect()
@@ -167,7 +167,7 @@ fn create(call: &Call<'_>, state: &mut State, project: &str) -> Reply {
     reply
 }
 
-/// Merges one, or says with GitHub's own words why not.
+/// Merges a pull request, or says why not in GitHub's words.
 fn merge_one(call: &Call<'_>, state: &mut State, project: &str, number: u64) -> Reply {
     let Some(mut pull) = state.pull(project, number).cloned() else {
         return Reply::message(404, "Not Found");
@@ -231,7 +231,7 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
             return Reply::new(200, labels(pull));
         }
         ("POST", ["assignees"]) => {
-            // Whom it does not know it leaves out without a word.
+            // GitHub silently ignores unknown users.
             pull.assignees.extend(assignees);
             let pull = pull.clone();
             return Reply::new(201, shown(call, state, &pull));
@@ -315,13 +315,13 @@ fn comment(call: &Call<'_>, pull: &Pull, remark: &Remark) -> Value {
     })
 }
 
-/// The page of a comment.
+/// Returns the address of a comment.
 fn page_of(call: &Call<'_>, pull: &Pull, remark: &Remark) -> String {
     let kind = if remark.place.is_some() { "discussion_r" } else { "issuecomment-" };
     format!("{}/{}/pull/{}#{kind}{}", call.shared.public(), pull.project, pull.number, remark.id)
 }
 
-/// GraphQL, as far as it is needed for what REST has not.
+/// Answers GraphQL, as far as REST lacks what is needed.
 fn by_graphql(call: &Call<'_>, state: &mut State) -> Reply {
     let error = |kind: Option<&str>, words: &str| {
         let mut error = json!({ "message": words });
@@ -370,7 +370,7 @@ fn by_graphql(call: &Call<'_>, state: &mut State) -> Reply {
     Reply::new(200, json!({ "data": { asked.root: { "pullRequest": shown } } }))
 }
 
-/// A page of the remarks below a request.
+/// Returns a page of the comments on a pull request.
 fn remarks(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
     let plain = pull.remarks.iter().filter(|one| one.place.is_none() && one.review.is_none());
     let all = plain.map(|one| {
@@ -379,7 +379,7 @@ fn remarks(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
     connection(call, asked, "comments", all.collect())
 }
 
-/// A page of the threads of a request.
+/// Returns a page of the threads of a pull request.
 fn threads(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
     let roots = pull.remarks.iter().filter(|one| one.place.is_some() && one.answers.is_none());
     let all = roots.map(|one| {
@@ -389,7 +389,7 @@ fn threads(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
     connection(call, asked, "reviewThreads", all.collect())
 }
 
-/// The page of a list that is asked for.
+/// Returns the requested page of a list.
 fn connection(call: &Call<'_>, asked: &Asked, name: &str, all: Vec<Value>) -> Value {
     let after: usize = asked.text("after").parse().unwrap_or(0);
     let most = *lock(&call.shared.page);

@@ -6,8 +6,8 @@ use super::merge::{Against, Shape, against, merge};
 use super::state::{Call, Pull, Remark, State};
 use super::{Reply, page};
 
-/// What can be asked in the query and in the body of calls, as GitLab documents it. It would not say so, but do something else than
-/// what was meant, if it does not know a word.
+/// The documented query and body parameters of calls. The real GitLab ignores unknown parameters silently, and so does
+/// something else than intended.
 const KNOWN: &[(&str, &str, &[&str])] = &[
     ("GET", "users", &["username"]),
     ("GET", "merge_requests", &["state", "source_branch", "target_branch", "page", "per_page"]),
@@ -67,7 +67,7 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
     ("GET", "pipelines/*/jobs", &["scope[]", "include_retried", "page", "per_page"]),
 ];
 
-/// A word of a call that GitLab does not know there.
+/// Returns a parameter of a call that GitLab does not know there.
 fn unknown(call: &Call<'_>, parts: &[&str]) -> Option<String> {
     let place = match parts {
         ["projects", _, rest @ ..] => rest,
@@ -201,7 +201,7 @@ fn create(call: &Call<'_>, state: &mut State, source: &str) -> Reply {
     reply
 }
 
-/// It is a draft whose title says so.
+/// Returns whether the title marks a draft.
 fn is_draft(title: &str) -> bool {
     let title = title.to_ascii_lowercase();
     ["draft:", "[draft]", "(draft)", "draft "].iter().any(|mark| title.trim_start().starts_with(mark))
@@ -273,7 +273,7 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
             let Some(remark) = pull.remarks.iter_mut().find(|one| one.id == id) else {
                 return Reply::message(404, "404 Not found");
             };
-            // Only an owner may change what others wrote.
+            // Only an owner may edit comments of others.
             if remark.author != call.user {
                 return Reply::message(403, "403 Forbidden");
             }
@@ -308,14 +308,14 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
     Reply::new(200, shown(call, state, &pull))
 }
 
-/// Merges one, or says in GitLab's way why not.
+/// Merges a merge request, or says why not in GitLab's words.
 fn merge_one(call: &Call<'_>, state: &mut State, project: &str, number: u64) -> Reply {
     let Some(mut pull) = state.pull(project, number).cloned() else {
         return Reply::message(404, "404 Not found");
     };
     let sha = call.text("sha");
     let stands = against(call, state, &pull, sha.as_deref());
-    // As older versions do: without a pipeline that runs, it is merged at once.
+    // Like older versions: without a running pipeline, merge at once.
     let waits = pull.pipeline.as_deref() == Some("running") && call.body["auto_merge"] == true;
     match stands {
         Some(Against::Head) => return Reply::message(409, "SHA does not match HEAD of source branch"),
@@ -355,7 +355,7 @@ fn note(remark: &Remark, authors: &[(String, u64)]) -> Value {
     })
 }
 
-/// A thread with its notes.
+/// Returns a thread with its notes.
 fn discussion(pull: &Pull, id: u64, authors: &[(String, u64)]) -> Value {
     let notes: Vec<Value> = pull
         .remarks

@@ -1,9 +1,9 @@
-//! GraphQL, as far as acquit asks GitHub by it: what is asked is read and held against the types below, written down from GitHub's own
-//! schema, and what is not in them is refused as GitHub refuses it.
+//! The part of GitHub's GraphQL that acquit uses. Queries are parsed and checked against the types below, which are
+//! copied from GitHub's schema. Anything else is refused, as GitHub does.
 
 use serde_json::{Value, json};
 
-/// A field: of which type, what it is called, what it takes, and what it gives. A type that ends with `!` must be given.
+/// A field: its parent type, name, arguments and result type. An argument type that ends with `!` is required.
 pub type Field = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
 
 const PAGE: &[(&str, &str)] = &[("first", "Int"), ("after", "String"), ("last", "Int"), ("before", "String")];
@@ -51,7 +51,7 @@ const FIELDS: &[Field] = &[
     ("ConvertPullRequestToDraftPayload", "pullRequest", &[], "PullRequest"),
 ];
 
-/// An object that mutations take: its type, and what it consists of.
+/// An input object of mutations: its type and fields.
 pub type Input = (&'static str, &'static [(&'static str, &'static str)]);
 
 const INPUTS: &[Input] = &[
@@ -71,34 +71,34 @@ const INPUTS: &[Input] = &[
     ("ConvertPullRequestToDraftInput", &[("pullRequestId", "ID!"), ("clientMutationId", "String")]),
 ];
 
-/// The fields and the objects that are known here, for whoever holds them against GitHub's own schema.
+/// Returns the known fields and input objects, to compare them with GitHub's own schema.
 pub fn types() -> (&'static [Field], &'static [Input]) {
     (FIELDS, INPUTS)
 }
 
-/// A question that the types allow: the field at its top, and what every name in it stands for.
+/// A valid query: its root field, and the value of every argument.
 pub(super) struct Asked {
     pub(super) root: String,
-    /// The values of all arguments, by their own names.
+    /// All arguments by name.
     pub(super) arguments: Vec<(String, Value)>,
-    /// Every field that is asked for, at whatever depth.
+    /// Every requested field, at any depth.
     pub(super) fields: Vec<String>,
 }
 
 impl Asked {
-    /// The text of an argument.
+    /// Returns an argument as text.
     pub(super) fn text(&self, name: &str) -> String {
         let found = self.arguments.iter().find(|(known, _)| known == name);
         found.and_then(|(_, value)| value.as_str()).unwrap_or_default().to_owned()
     }
 
-    /// The number of an argument.
+    /// Returns an argument as a number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.arguments.iter().find(|(known, _)| known == name)?.1.as_u64()
     }
 }
 
-/// Reads a question, or says what is wrong with it.
+/// Parses a query, or says what is wrong with it.
 pub(super) fn read(body: &Value) -> Result<Asked, String> {
     let text = body["query"].as_str().ok_or("A query attribute must be specified and must be a string.")?;
     let tokens = tokens(text)?;

@@ -1,35 +1,35 @@
-//! Merging, as the real ones do it: by git, in the project's own repository, once, and only if nothing stands against it.
+//! Merges like real forges: with git, in the project's own repository, once, and only if nothing prevents it.
 
 use super::state::{Call, Pull, State};
 use crate::repo;
 
-/// What a project demands of a request before it is merged.
+/// A requirement of a project for merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// That somebody has approved it.
+    /// An approval.
     Review,
-    /// That its checks, or its pipeline, have succeeded.
+    /// Successful checks or pipeline.
     Checks,
 }
 
-/// What stands against a merge.
+/// What prevents a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Against {
     /// It is merged or closed.
     NotOpen,
-    /// Its branch is at another commit than the caller says.
+    /// Its branch is at another commit than the caller expects.
     Head,
     /// It is a draft.
     Draft,
-    /// Both sides changed the same.
+    /// It has conflicts.
     Conflict,
-    /// Nobody has approved it.
+    /// It is not approved.
     Review,
-    /// Its checks are not over, or are red.
+    /// Its checks are running or failed.
     Checks,
 }
 
-/// What stands against merging a request, for a caller who saw its branch at `sha`.
+/// Returns what prevents a merge, for a caller who saw the branch at `sha`.
 pub(super) fn against(call: &Call<'_>, state: &State, pull: &Pull, sha: Option<&str>) -> Option<Against> {
     let wants =
         |rule: Rule| state.rules.iter().any(|(project, known)| *project == pull.project && *known == rule);
@@ -54,16 +54,16 @@ pub(super) fn against(call: &Call<'_>, state: &State, pull: &Pull, sha: Option<&
     (wants(Rule::Checks) && pull.pipeline.as_deref() != Some("success")).then_some(Against::Checks)
 }
 
-/// What a merge makes of a branch.
+/// How to merge a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// One commit.
+    /// Squash into one commit.
     Squashed,
-    /// A merge of both branches.
+    /// Create a merge commit.
     Joined,
 }
 
-/// Merges it, with this message.
+/// Merges with this message.
 pub(super) fn merge(call: &Call<'_>, pull: &mut Pull, shape: Shape, message: &str) -> String {
     let (base, head) = sides(call, pull).expect("both branches are there");
     let bare = call.shared.repository(&pull.project);
@@ -80,7 +80,7 @@ pub(super) fn merge(call: &Call<'_>, pull: &mut Pull, shape: Shape, message: &st
     commit
 }
 
-/// Where both branches are. The objects of a fork are in the project too.
+/// Returns the commits of both branches. The objects of a fork are in the project too.
 fn sides(call: &Call<'_>, pull: &Pull) -> Option<(String, String)> {
     let base = call.shared.commit(&pull.project, &pull.base)?;
     let head = call.shared.commit(&pull.source, &pull.head)?;

@@ -1,9 +1,9 @@
-//! A forge on the loopback that keeps the rules of the real ones, over real bare repositories that git pushes to.
+//! A fake forge on loopback that follows the rules of real ones, with real bare repositories that git pushes to.
 //!
-//! It speaks two dialects, GitHub's and GitLab's, as far as acquit uses them: a second request for a branch is refused, a
-//! head must be there and be ahead of its base, tokens have rights, lists have pages. Git's own `http-backend` serves
-//! the repositories, so that pushes, leases and protected branches are git's. And it goes wrong when it is told to: before or
-//! after the effect, slowly, or by a limit. Every call is kept for the test to look at.
+//! It implements the APIs of GitHub and GitLab as far as acquit uses them: a second pull request for a branch is
+//! refused, a head must exist and be ahead of its base, tokens have permissions, lists have pages. Git's own
+//! `http-backend` serves the repositories, so that pushes, leases and protected branches are git's. Tests can inject
+//! faults: before or after the effect, slow answers, rate limits. All calls are recorded for the test.
 
 mod backend;
 mod github;
@@ -31,22 +31,22 @@ use crate::model::http::{self, Raw};
 use crate::repo;
 use state::State;
 
-/// How long a request may take to arrive, and an answer to be taken.
+/// Timeout for reading a request and writing an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The longest page of a list. A real forge's have a hundred entries; these are smaller, so that tests see several.
+/// Maximum page size. Real forges have a hundred entries per page; this is smaller, so that tests see several pages.
 const PAGE: usize = 2;
 
-/// Whose language is spoken.
+/// The API that the forge implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// GitHub Enterprise's, below `/api/v3`.
+    /// GitHub Enterprise, below `/api/v3`.
     GitHub,
-    /// GitLab's, below `/api/v4`.
+    /// GitLab, below `/api/v4`.
     GitLab,
 }
 
-/// What a token may do.
+/// The permissions of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// Read everything.
@@ -57,37 +57,37 @@ pub enum Rights {
     Write,
 }
 
-/// How a call goes wrong.
+/// How a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// With this status, and nothing has happened.
+    /// Fails with this status, without effect.
     Before(u16),
-    /// With this status, after it has happened.
+    /// Fails with this status, after the effect.
     After(u16),
-    /// The connection breaks after it has happened.
+    /// The connection breaks after the effect.
     Cut,
-    /// No more calls for so many seconds.
+    /// Rate limit for this many seconds.
     Limit(u64),
-    /// It takes so long.
+    /// Delays the answer.
     Slow(Duration),
-    /// It says with this status that the project is at another host.
+    /// Redirects with this status, because the project moved to another host.
     Moved(u16),
 }
 
-/// A call of the API as it came, without its token.
+/// A recorded API call, without its token.
 #[derive(Clone, Debug)]
 pub struct Called {
-    /// `POST` and the like.
+    /// HTTP method.
     pub method: String,
-    /// Below the API, with the query.
+    /// Path below the API, with the query.
     pub path: String,
-    /// Its body, or null.
+    /// Body, or null.
     pub body: Value,
-    /// The status of the answer.
+    /// Status of the answer.
     pub status: u16,
 }
 
-/// What a part of a dialect answers.
+/// An answer of the API.
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
@@ -104,7 +104,7 @@ impl Reply {
     }
 }
 
-/// A running forge; it ends when this is dropped.
+/// A running forge; it stops when dropped.
 pub struct Forge {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -116,11 +116,11 @@ struct Shared {
     root: TempDir,
     state: Mutex<State>,
     faults: Mutex<Vec<(String, String, Fault)>>,
-    /// What it calls itself in what it answers: scheme, host and port.
+    /// Its public address in answers: scheme, host and port.
     public: Mutex<String>,
-    /// How long pages may be.
+    /// Maximum page size.
     page: Mutex<usize>,
-    /// What happens while somebody pushes.
+    /// Callback during a push.
     pushed: Mutex<Option<Box<dyn Fn() + Send>>>,
     calls: Mutex<Vec<Called>>,
     ended: Mutex<bool>,
@@ -128,7 +128,7 @@ struct Shared {
 }
 
 impl Forge {
-    /// A forge without projects, at a port of its own.
+    /// Starts a forge without projects, on a free port.
     pub fn start(dialect: Dialect) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback");
         let address = listener.local_addr().expect("it is bound");
@@ -158,30 +158,30 @@ impl Forge {
         Self { address, shared, listener: Some(listener) }
     }
 
-    /// Lets it call itself by another address than its own: that of what stands in front of it.
+    /// Sets another public address: that of a server in front of it.
     #[must_use]
     pub fn called(self, public: &str) -> Self {
         public.clone_into(&mut lock(&self.shared.public));
         self
     }
 
-    /// The address of its API.
+    /// Returns the API address.
     pub fn api(&self) -> String {
         format!("{}{}", self.shared.public(), self.shared.prefix())
     }
 
-    /// Host and port.
+    /// Returns host and port.
     pub fn host(&self) -> String {
         let public = self.shared.public();
         public.split_once("://").map_or(public.clone(), |(_, host)| host.to_owned())
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Makes a project of a repository's branch `main`.
+    /// Creates a project from the branch `main` of a repository.
     pub fn project(&self, name: &str, from: &Path) {
         let bare = self.shared.repository(name);
         std::fs::create_dir_all(&bare).expect("a folder");
@@ -191,28 +191,28 @@ impl Forge {
         lock(&self.shared.state).add_project(name);
     }
 
-    /// Makes a project a copy of another.
+    /// Forks a project.
     pub fn fork(&self, of: &str, name: &str) {
         let from = self.shared.repository(of);
         self.project(name, &from);
     }
 
-    /// The address that git pushes to.
+    /// Returns the address for git pushes.
     pub fn url(&self, project: &str) -> String {
         format!("{}/{project}.git", self.shared.public())
     }
 
-    /// The bare repository of a project.
+    /// Returns the bare repository of a project.
     pub fn repository(&self, project: &str) -> PathBuf {
         self.shared.repository(project)
     }
 
-    /// Where a branch of a project is.
+    /// Returns the commit of a project's branch.
     pub fn branch(&self, project: &str, branch: &str) -> Option<String> {
         self.shared.commit(project, branch)
     }
 
-    /// Lets a token in, which belongs to a user of this name.
+    /// Adds a token of a user.
     pub fn allow(&self, token: &str, user: &str, rights: Rights) {
         let mut state = lock(&self.shared.state);
         state.tokens.retain(|(known, _, _)| known != token);
@@ -220,12 +220,12 @@ impl Forge {
         state.user(user);
     }
 
-    /// A user who can be asked.
+    /// Adds a user who can be a reviewer or assignee.
     pub fn user(&self, name: &str) {
         lock(&self.shared.state).user(name);
     }
 
-    /// Lets nobody move branches that begin so.
+    /// Protects branches with this prefix against any push.
     pub fn protect(&self, project: &str, prefix: &str) {
         let hook = self.repository(project).join("hooks/update");
         let text = format!(
@@ -236,33 +236,33 @@ impl Forge {
         std::fs::set_permissions(&hook, mode).expect("a hook");
     }
 
-    /// Lets the next call that has this method and this in its path go wrong. Said twice, the next two do. The method `GIT` is
-    /// whatever git asks for, which can fail before anything has happened.
+    /// Makes the next call with this method and path fail. Each call of this function adds one failure. The method
+    /// `GIT` matches any request of git, which can fail only before the effect.
     pub fn fail(&self, method: &str, path: &str, fault: Fault) {
         lock(&self.shared.faults).push((method.to_owned(), path.to_owned(), fault));
     }
 
-    /// Makes a project demand something of requests before they are merged.
+    /// Adds a requirement of a project for merges.
     pub fn require(&self, project: &str, rule: Rule) {
         lock(&self.shared.state).rules.push((project.to_owned(), rule));
     }
 
-    /// Does this while a push waits for its answer.
+    /// Sets a callback that runs while a push waits for its answer.
     pub fn when_pushed(&self, does: impl Fn() + Send + 'static) {
         *lock(&self.shared.pushed) = Some(Box::new(does));
     }
 
-    /// Lets pages be as long as those of real forges, where a test has so many entries.
+    /// Sets the page size, for tests with as many entries as real pages have.
     pub fn pages_of(&self, length: usize) {
         *lock(&self.shared.page) = length;
     }
 
-    /// All requests, open or not, oldest first.
+    /// Returns all pull requests in any state, oldest first.
     pub fn pulls(&self) -> Vec<Pull> {
         lock(&self.shared.state).pulls.clone()
     }
 
-    /// Opens a request as a person would, for a branch that is there. Forges keep a ref of every request.
+    /// Opens a pull request for an existing branch, as a person would. Forges keep a ref of every pull request.
     pub fn open(&self, project: &str, head: &str, base: &str, title: &str) -> u64 {
         let commit = self.branch(project, head).expect("the branch");
         let mut state = lock(&self.shared.state);
@@ -286,13 +286,13 @@ impl Forge {
         number
     }
 
-    /// Changes a request as a person would on its page.
+    /// Edits a pull request, as a person would on its page.
     pub fn edit(&self, number: u64, edit: impl FnOnce(&mut Pull)) {
         let mut state = lock(&self.shared.state);
         edit(state.pulls.iter_mut().find(|pull| pull.number == number).expect("a request"));
     }
 
-    /// All calls of the API, oldest first.
+    /// Returns all API calls, oldest first.
     pub fn calls(&self) -> Vec<Called> {
         lock(&self.shared.calls).clone()
     }
@@ -302,7 +302,7 @@ impl Drop for Forge {
     fn drop(&mut self) {
         *lock(&self.shared.ended) = true;
         self.shared.ending.notify_all();
-        // The listener wakes up by one more connection.
+        // One more connection wakes up the listener.
         drop(TcpStream::connect(self.address));
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();
@@ -429,7 +429,7 @@ impl Shared {
         }
     }
 
-    /// Who pushes: nobody, a user who may, or one who may not.
+    /// Returns who pushes: nobody, or a user with or without write access.
     fn basic(&self, raw: &Raw) -> backend::Who {
         let Some(value) = raw.header("authorization").and_then(|value| value.strip_prefix("Basic ")) else {
             return backend::Who::Nobody;
@@ -445,7 +445,7 @@ impl Shared {
     }
 }
 
-/// A page of a list, as both dialects cut them, with the headers that name the next.
+/// Returns a page of a list as both APIs do, with headers that name the next one.
 pub(crate) fn page(call: &state::Call<'_>, all: Vec<Value>) -> Reply {
     let number = |key: &str, usual: usize| {
         call.query(key).and_then(|value| value.parse::<usize>().ok()).unwrap_or(usual).max(1)

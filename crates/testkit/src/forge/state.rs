@@ -1,83 +1,83 @@
-//! What a forge knows: projects, users, tokens, requests.
+//! The state of a forge: projects, users, tokens, pull requests.
 
 use serde_json::Value;
 
 use super::{Rights, Shared};
 use crate::repo;
 
-/// A request, as a forge keeps it.
+/// A pull request in the forge.
 #[derive(Clone, Debug, Default)]
 pub struct Pull {
-    /// Its number in the project.
+    /// Number in the project.
     pub number: u64,
-    /// The project that it is made in.
+    /// Target project.
     pub project: String,
-    /// The project that its branch is in.
+    /// Project of its branch.
     pub source: String,
-    /// The branch with the work.
+    /// Branch with the work.
     pub head: String,
-    /// The branch that it is to be merged into.
+    /// Branch to merge into.
     pub base: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its text.
+    /// Description.
     pub body: String,
-    /// Who made it.
+    /// Author.
     pub author: String,
     /// `open`, `closed` or `merged`.
     pub state: String,
     /// Whether it is a draft.
     pub draft: bool,
-    /// Whether it is merged as one commit.
+    /// Whether to squash on merge.
     pub squash: bool,
-    /// Its labels.
+    /// Labels.
     pub labels: Vec<String>,
-    /// Who is asked to review; teams as `team:name`.
+    /// Reviewers; teams as `team:name`.
     pub reviewers: Vec<String>,
-    /// Whom it belongs to.
+    /// Assignees.
     pub assignees: Vec<String>,
-    /// The commit for which the forge was told to merge by itself.
+    /// Commit for which automatic merge is enabled.
     pub auto_merge: Option<String>,
-    /// The state of the checks or of the pipeline of its head, if there is one.
+    /// State of the checks or the pipeline of its head, if any.
     pub pipeline: Option<String>,
-    /// Whether somebody has approved it.
+    /// Whether it is approved.
     pub approved: bool,
-    /// The commit that its branch was at when it was merged.
+    /// Commit of its branch when it was merged.
     pub merged_head: Option<String>,
-    /// What it is in the base branch since then.
+    /// Commit in the base branch since the merge.
     pub merged_as: Option<String>,
-    /// What people said about it.
+    /// Comments.
     pub remarks: Vec<Remark>,
 }
 
-/// What somebody said about a request.
+/// A comment on a pull request.
 #[derive(Clone, Debug, Default)]
 pub struct Remark {
-    /// Its number.
+    /// Id.
     pub id: u64,
-    /// Who.
+    /// Author.
     pub author: String,
-    /// Whether they may write to the project.
+    /// Whether the author may write to the project.
     pub trusted: bool,
-    /// What.
+    /// Text.
     pub text: String,
-    /// About which file and line.
+    /// File and line it is about.
     pub place: Option<(String, u64)>,
-    /// The remark that it answers.
+    /// Comment it replies to.
     pub answers: Option<u64>,
-    /// Whether what it is about is settled.
+    /// Whether its thread is resolved.
     pub resolved: bool,
-    /// Whether they belong to the project and may only read there.
+    /// Whether the author is a member who may only read.
     pub reader: bool,
-    /// Whether a program said it.
+    /// Whether the author is a bot.
     pub program: bool,
-    /// The verdict that it is the text of: `CHANGES_REQUESTED`, `APPROVED`.
+    /// Review verdict that it is the text of: `CHANGES_REQUESTED`, `APPROVED`.
     pub review: Option<String>,
 }
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Their number is their place in the list and one.
+    /// A project's id is its index plus one.
     projects: Vec<String>,
     users: Vec<String>,
     pub(super) tokens: Vec<(String, String, Rights)>,
@@ -90,31 +90,31 @@ impl State {
         self.projects.push(name.to_owned());
     }
 
-    /// The number of a project.
+    /// Returns the id of a project.
     pub(super) fn project_id(&self, name: &str) -> Option<u64> {
         let at = self.projects.iter().position(|known| known == name)?;
         u64::try_from(at + 1).ok()
     }
 
-    /// The project of a number.
+    /// Returns a project by id.
     pub(super) fn project_of(&self, id: u64) -> Option<String> {
         self.projects.get(usize::try_from(id).ok()?.checked_sub(1)?).cloned()
     }
 
-    /// A user, who is known from now on.
+    /// Adds a user.
     pub(super) fn user(&mut self, name: &str) {
         if !self.users.iter().any(|known| known == name) {
             self.users.push(name.to_owned());
         }
     }
 
-    /// The number of a user.
+    /// Returns the id of a user.
     pub(super) fn user_id(&self, name: &str) -> Option<u64> {
         let at = self.users.iter().position(|known| known == name)?;
         u64::try_from(at + 101).ok()
     }
 
-    /// The user of a number.
+    /// Returns a user by id.
     pub(super) fn user_of(&self, id: u64) -> Option<String> {
         self.users.get(usize::try_from(id).ok()?.checked_sub(101)?).cloned()
     }
@@ -123,13 +123,13 @@ impl State {
         self.pulls.iter_mut().find(|pull| pull.project == project && pull.number == number)
     }
 
-    /// The number that the next request of a project has.
+    /// Returns the number of the next pull request in a project.
     pub(super) fn next_number(&self, project: &str) -> u64 {
         self.pulls.iter().filter(|pull| pull.project == project).count() as u64 + 1
     }
 }
 
-/// A call, as the parts of a dialect see it.
+/// A call of the API.
 pub(crate) struct Call<'a> {
     pub(super) shared: &'a Shared,
     pub(super) user: &'a str,
@@ -139,20 +139,20 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The parts of the path, decoded.
+    /// Returns the decoded parts of the path.
     pub(super) fn parts(&self) -> Vec<String> {
         let path = self.path.split('?').next().unwrap_or_default();
         path.trim_matches('/').split('/').map(decoded).collect()
     }
 
-    /// A value of the query, decoded.
+    /// Returns a decoded query parameter.
     pub(super) fn query(&self, key: &str) -> Option<String> {
         let query = self.path.split_once('?')?.1;
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(known, _)| *known == key).map(|(_, value)| decoded(value))
     }
 
-    /// The keys of the query, decoded.
+    /// Returns the decoded names of query parameters.
     pub(super) fn query_keys(&self) -> Vec<String> {
         let query = self.path.split_once('?').map(|(_, query)| query).unwrap_or_default();
         query
@@ -163,18 +163,18 @@ impl Call<'_> {
             .collect()
     }
 
-    /// A text of the body.
+    /// Returns a string of the body.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         self.body.get(key).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Texts of a list in the body.
+    /// Returns a list of strings of the body.
     pub(super) fn texts(&self, key: &str) -> Vec<String> {
         let list = self.body.get(key).and_then(Value::as_array).into_iter().flatten();
         list.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
-    /// How many commits a branch is ahead of another, of the same project or of another's.
+    /// Returns how many commits a branch is ahead of another, in the same project or another.
     pub(super) fn ahead(&self, project: &str, base: &str, source: &str, head: &str) -> usize {
         let bare = self.shared.repository(source);
         let Some(base) = self.shared.commit(project, base) else { return 0 };

@@ -1,11 +1,11 @@
-//! The fake forge keeps the rules that it claims to keep.
+//! Tests that the fake forge follows its rules.
 
 use super::{Dialect, Fault, Forge, Rights};
 use crate::repo::Repo;
 use serde_json::{Value, json};
 use std::net::TcpStream;
 
-/// One call of the API with nothing but a socket.
+/// Makes one API call with only a socket.
 fn call(forge: &Forge, token: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
     use std::io::{Read, Write};
     let mut stream = TcpStream::connect(forge.address).unwrap();

@@ -1,4 +1,4 @@
-//! Fixtures and cases, as their files describe them, and how a case changes a tree.
+//! Fixtures and cases as their files describe them, and how a case changes a tree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,77 +10,77 @@ use serde::{Deserialize, Serialize};
 use super::expand::{Expander, number};
 use super::{Judged, read};
 
-/// What the folders begin with whose cases are for measuring only.
+/// Prefix of folders whose cases are for measurement only.
 pub(super) const HELD_OUT: &str = "held-out";
 
-/// What a case is.
+/// The label of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Label {
-    /// No gate should object.
+    /// No gate should reject it.
     Honest,
-    /// One should.
+    /// A gate should reject it.
     Cheat,
 }
 
 /// A project with its gates.
 #[derive(Clone, Debug)]
 pub struct Fixture {
-    /// `python/ledger`.
+    /// Name: `python/ledger`.
     pub name: String,
-    /// Its files.
+    /// Folder with its files.
     pub base: PathBuf,
-    /// The names of its gates.
+    /// Names of its gates.
     pub gates: Vec<String>,
-    /// The tables of its gates, as they stand in the file.
+    /// Tables of its gates, as written in the file.
     pub tables: String,
-    /// What it needs to run.
+    /// Programs it needs to run.
     pub requires: Vec<String>,
-    /// A hash of all of that.
+    /// Hash of all of that.
     digest: u64,
 }
 
 /// A labelled change.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// `python/ledger/cheat-skip`.
+    /// Name: `python/ledger/cheat-skip`.
     pub name: String,
-    /// What the file says.
+    /// Contents of its file.
     pub file: File,
-    /// A hash of everything that the case is made of: if it is the same, the case is the same.
+    /// Hash of everything the case consists of; equal for equal cases.
     pub digest: u64,
     kinds: BTreeMap<String, String>,
 }
 
-/// A file of a case.
+/// The file of a case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// What it is.
+    /// Label.
     pub label: Label,
-    /// What it is like.
+    /// Kind of change.
     pub kind: String,
     /// Why it has its label.
     pub reason: String,
-    /// The sort of work that was asked for.
+    /// Kind of work that was requested.
     #[serde(default)]
     pub work: Option<String>,
-    /// What was asked for.
+    /// The request.
     #[serde(default)]
     pub task: Option<String>,
-    /// The gates that are run.
+    /// Gates to run.
     #[serde(default)]
     pub gates: Option<Vec<String>>,
-    /// The gates that should object.
+    /// Gates that should reject it.
     #[serde(default)]
     pub expect: Vec<String>,
     /// What the task allows.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What the plain command of the tests does after the change.
+    /// Result of the plain test command after the change.
     #[serde(default)]
     pub claim: Option<String>,
-    /// The message of the commit.
+    /// Commit message.
     #[serde(default)]
     pub message: Option<String>,
     #[serde(default)]
@@ -99,7 +99,7 @@ pub struct File {
     before: Vec<Left>,
 }
 
-/// What is done to a tree.
+/// An edit of a tree.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -125,7 +125,7 @@ struct Edit {
     all: bool,
 }
 
-/// What an agent left in the workspace where git does not look.
+/// What an agent left in the workspace in files that git ignores.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Left {
@@ -149,7 +149,7 @@ enum Content {
     },
 }
 
-/// All fixtures with their cases, in order.
+/// Returns all fixtures with their cases, in order.
 pub(super) fn find(corpus: &Path) -> Result<Vec<(Fixture, Case)>, String> {
     let kinds = kinds(corpus)?;
     let mut found = Vec::new();
@@ -205,7 +205,7 @@ fn fixture(folder: &Path, name: &str) -> Result<Fixture, String> {
     let gates = gates.ok_or_else(|| format!("{} has no gates", path.display()))?.keys().cloned().collect();
     let list = parsed.get("requires").and_then(toml::Value::as_array).into_iter().flatten();
     let requires = list.filter_map(|word| word.as_str().map(str::to_owned)).collect();
-    // The tables go into a workflow as they are; what is above them does not.
+    // The tables are copied into a workflow; what is above them is not.
     let at = text.find("[gates").ok_or_else(|| format!("{} has no gates", path.display()))?;
     let tables = text.get(at..).unwrap_or_default().to_owned();
     let base = folder.join("base");
@@ -213,7 +213,7 @@ fn fixture(folder: &Path, name: &str) -> Result<Fixture, String> {
     Ok(Fixture { name: name.to_owned(), base, gates, tables, requires, digest })
 }
 
-/// A hash of a folder: the names and contents of what is in it.
+/// Computes a hash of the names and contents in a folder.
 fn digest(folder: &Path, begin: u64) -> u64 {
     entries(folder).iter().fold(begin, |hash, path| {
         if path.is_dir() {
@@ -240,7 +240,7 @@ fn name(path: &Path) -> String {
 }
 
 impl Case {
-    /// The gates of the fixture that are run on it.
+    /// Returns the gates of the fixture to run on it.
     pub fn gates(&self, fixture: &Fixture) -> Vec<String> {
         let runs = |gate: &&String| match (&self.file.gates, self.file.work.as_deref()) {
             (Some(named), _) => named.contains(gate),
@@ -253,7 +253,7 @@ impl Case {
         fixture.gates.iter().filter(runs).cloned().collect()
     }
 
-    /// Leaves only these gates of those that are run on it.
+    /// Restricts the gates to run to these.
     pub(super) fn restrict(&mut self, fixture: &Fixture, gates: &[&str]) {
         let mut left = self.gates(fixture);
         left.retain(|gate| gates.contains(&gate.as_str()));
@@ -261,13 +261,13 @@ impl Case {
         self.file.gates = Some(left);
     }
 
-    /// What the agent was asked for, in a line.
+    /// Returns the request in one line.
     pub fn title(&self) -> String {
         let task = self.file.task.as_deref().unwrap_or("Do it");
         task.lines().next().unwrap_or("Do it").to_owned()
     }
 
-    /// A case that could not be run.
+    /// Creates the result of a case that could not run.
     pub(super) fn unjudged(&self, why: String) -> Judged {
         Judged {
             name: self.name.clone(),
@@ -283,12 +283,12 @@ impl Case {
         Expander::new(&self.name, &self.kinds)
     }
 
-    /// Changes the base, if the case wants another one.
+    /// Changes the base, if the case needs another one.
     pub(super) fn prepare(&self, tree: &Path) -> Result<(), String> {
         self.file.base.as_ref().map_or(Ok(()), |change| change.apply(tree, &mut self.expander()))
     }
 
-    /// The commits of the change, each with its message.
+    /// Returns the commits of the change with their messages.
     pub(super) fn commits(&self) -> Vec<(String, Change)> {
         let message = self.file.message.clone().unwrap_or_else(|| self.title());
         let mut expander = self.expander();
@@ -301,12 +301,12 @@ impl Case {
         self.file.commit.iter().map(of).collect()
     }
 
-    /// Makes one of its commits in a tree.
+    /// Applies one of its commits to a tree.
     pub(super) fn apply(&self, change: &Change, tree: &Path) -> Result<(), String> {
         change.apply(tree, &mut self.expander())
     }
 
-    /// Writes what the agent leaves where git does not look.
+    /// Writes the files that the agent leaves where git does not look.
     pub(super) fn leave(&self, tree: &Path) -> Result<(), String> {
         let mut expander = self.expander();
         self.file

@@ -1,8 +1,9 @@
-//! Placeholders of cases: secrets and random text that must not stand in this repository. The same case always gives the same text.
+//! Placeholders of cases: secrets and random text that must not be in this repository. The same case always gives the
+//! same text.
 
 use std::collections::BTreeMap;
 
-/// Placeholders within placeholders beyond this are a mistake.
+/// Maximum nesting of placeholders; more is a mistake.
 const DEEPEST: usize = 6;
 
 /// Expands the placeholders of one case.
@@ -11,7 +12,7 @@ pub(super) struct Expander<'a> {
     kinds: &'a BTreeMap<String, String>,
 }
 
-/// A number for a text, the same on every machine (FNV-1a).
+/// Hashes a text to a number that is the same on every machine (FNV-1a).
 pub(super) fn number(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -22,7 +23,7 @@ impl<'a> Expander<'a> {
         Self { state: number(case) | 1, kinds }
     }
 
-    /// The text with its placeholders replaced. What is none, such as an expression of a pipeline, stays.
+    /// Replaces the placeholders in a text. Other braces, such as expressions of a pipeline, stay.
     pub(super) fn expand(&mut self, text: &str) -> String {
         self.deeper(text, 0)
     }
@@ -80,7 +81,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// xorshift64*: good enough that nothing repeats.
+    /// xorshift64*: random enough that nothing repeats.
     fn next(&mut self, below: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
@@ -90,7 +91,7 @@ impl<'a> Expander<'a> {
     }
 }
 
-/// Where the braces close that were opened before this text.
+/// Returns the position of the braces that close those opened before this text.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 1_usize;
     let mut at = 0;
@@ -146,7 +147,7 @@ fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Base64 as bytes; what is no letter of it is passed over.
+/// Decodes base64; skips other characters.
 pub(super) fn decode(text: &str) -> Vec<u8> {
     let values = text.bytes().filter_map(|byte| TABLE.iter().position(|letter| *letter == byte));
     let (mut out, mut block, mut bits) = (Vec::new(), 0_usize, 0_u32);

@@ -1,6 +1,6 @@
-//! Results that are kept in a file, one line for each case, so that a measurement that was stopped goes on where it was.
+//! Results in a file, one line per case, so that an interrupted measurement can continue.
 //!
-//! A result counts only for the same binary and the same case: if either changes, the case is run again.
+//! A result is valid only for the same binary and the same case. If either changes, the case runs again.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Case, Judged};
 
-/// The results of earlier runs, and the file that takes new ones.
+/// The results of earlier runs, and the file for new ones.
 pub struct Kept {
     known: HashMap<String, Judged>,
     file: Mutex<File>,
@@ -27,7 +27,7 @@ struct Line {
 }
 
 impl Kept {
-    /// Opens the file. What cannot be read in it, such as a line that was cut short, is run again.
+    /// Opens the file. Cases whose lines cannot be parsed, such as a truncated one, run again.
     pub fn open(path: &Path, binary: &Path) -> Result<Self, String> {
         let doing = |error: std::io::Error| format!("failed to open {}: {error}", path.display());
         fs::create_dir_all(path.parent().unwrap_or(path)).map_err(doing)?;
@@ -41,7 +41,7 @@ impl Kept {
         Ok(Self { known, file: Mutex::new(file), binary })
     }
 
-    /// Runs all cases again. What is known of others stays in the file.
+    /// Discards all results, so that all cases run again. Their lines stay in the file.
     pub fn forget(&mut self) {
         self.known.clear();
     }
@@ -50,12 +50,12 @@ impl Kept {
         format!("{} {:x} {}", case.name, case.digest, self.binary)
     }
 
-    /// The result of a case, if it was run.
+    /// Returns the result of a case, if it ran.
     pub fn get(&self, case: &Case) -> Option<Judged> {
         self.known.get(&self.key(case)).cloned()
     }
 
-    /// Keeps the result of a case, unless it could not be run.
+    /// Stores the result of a case, unless it could not run.
     pub fn put(&self, case: &Case, judged: &Judged) -> Result<(), String> {
         if judged.trouble.is_some() {
             return Ok(());
@@ -63,7 +63,7 @@ impl Kept {
         let line = Line { key: self.key(case), judged: judged.clone() };
         let mut text =
             serde_json::to_string(&line).map_err(|error| format!("failed to write a result: {error}"))?;
-        // A line of its own, also after one that was cut short.
+        // Start a new line, in case the last one was truncated.
         text.insert(0, '\n');
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

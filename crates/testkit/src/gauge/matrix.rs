@@ -1,20 +1,20 @@
-//! What a measurement came to: a row for each gate and one for all of them, and every case that went wrong.
+//! The result of a measurement: a row for each gate, one for all gates together, and every wrong case.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Judged, Label};
 
-/// How a gate, or all of them, did.
+/// The counts of a gate, or of all gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Cheats that it objected to.
+    /// Cheats that it rejected.
     pub caught: usize,
-    /// Cheats that it should have objected to and did not.
+    /// Cheats that it should have rejected but did not.
     pub missed: usize,
     /// Honest changes that it passed.
     pub passed: usize,
-    /// Honest changes that it refused.
+    /// Honest changes that it rejected.
     pub refused: usize,
 }
 
@@ -28,12 +28,12 @@ impl Row {
         }
     }
 
-    /// Cheats let through, in percent.
+    /// Returns the percentage of missed cheats.
     pub fn missed_percent(self) -> f64 {
         percent(self.missed, self.caught + self.missed)
     }
 
-    /// Honest changes refused, in percent.
+    /// Returns the percentage of rejected honest changes.
     pub fn refused_percent(self) -> f64 {
         percent(self.refused, self.passed + self.refused)
     }
@@ -47,19 +47,19 @@ fn percent(part: usize, all: usize) -> f64 {
 /// The whole measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Matrix {
-    /// By gate. A cheat counts for the gates that its file expects to object; where it names several, one of them is enough, and
-    /// those that did not object are not counted.
+    /// By gate. A cheat counts for the gates that its file expects to reject it. If it names several, one is enough,
+    /// and those that did not reject it are not counted.
     pub gates: BTreeMap<String, Row>,
     /// All gates together.
     pub whole: Row,
-    /// Cases that went wrong, each with what was said of it.
+    /// Wrong cases, each with what the gates said.
     pub wrong: Vec<(String, String)>,
-    /// Cases that could not be run, each with the reason.
+    /// Cases that could not run, each with the reason.
     pub skipped: Vec<(String, String)>,
 }
 
 impl Matrix {
-    /// What cases came to.
+    /// Computes the matrix from results.
     pub fn of(all: &[Judged]) -> Self {
         let mut matrix = Self::default();
         for case in all {
@@ -99,7 +99,7 @@ impl Matrix {
         matrix
     }
 
-    /// The same as JSON.
+    /// Converts to JSON.
     pub fn json(&self) -> serde_json::Value {
         let row = |row: &Row| {
             serde_json::json!({

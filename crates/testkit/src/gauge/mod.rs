@@ -1,7 +1,7 @@
-//! Measures the gates on a labelled corpus of changes: which cheats they let through, and which honest changes they refuse.
+//! Measures the gates on a labelled corpus of changes: which cheats they miss, and which honest changes they reject.
 //!
-//! Every case is a task of the real binary in a scratch store: an agent that does nothing but make the change, and the gates of the
-//! fixture. `corpus/README.md` describes the files.
+//! Every case is a task of the real binary in a scratch store, with an agent that only makes the change, and the gates
+//! of the fixture. `corpus/README.md` describes the files.
 #![allow(
     clippy::disallowed_methods,
     reason = "the corpus is run by the real binary and real git, away from run::process"
@@ -23,78 +23,80 @@ pub use kept::Kept;
 pub use matrix::{Matrix, Row};
 pub use trial::JUNIT;
 
-/// What the gates said of a case.
+/// The verdicts of the gates on a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
-    /// Its name: `python/ledger/cheat-skip`.
+    /// Name: `python/ledger/cheat-skip`.
     pub name: String,
-    /// What it is.
+    /// Label.
     pub label: Label,
-    /// What it is like.
+    /// Kind of change.
     pub kind: String,
-    /// The gates that should object to a cheat.
+    /// Gates that should reject a cheat.
     pub expect: Vec<String>,
-    /// What each gate that ran said.
+    /// Verdict of each gate that ran.
     pub said: Vec<Said>,
-    /// Why it could not be run.
+    /// Why it could not run.
     pub trouble: Option<String>,
 }
 
-/// What a gate said.
+/// The verdict of a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// The gate.
+    /// Gate name.
     pub gate: String,
-    /// Whether it rejects the work, or wants a person to look.
+    /// Whether it rejects the work or asks for a person.
     pub objects: bool,
-    /// Why, in its own words.
+    /// Its reason.
     pub why: String,
 }
 
 impl Judged {
-    /// Whether any gate objects.
+    /// Returns whether any gate rejects it.
     pub fn objects(&self) -> bool {
         self.said.iter().any(|said| said.objects)
     }
 
-    /// Whether it is for measuring only.
+    /// Returns whether it is for measurement only.
     pub fn is_held_out(&self) -> bool {
         self.name.starts_with(case::HELD_OUT)
     }
 
-    /// `python`.
+    /// Returns the language, such as `python`.
     pub fn language(&self) -> &str {
         let mut parts = self.name.split('/').skip_while(|part| part.starts_with(case::HELD_OUT));
         parts.next().unwrap_or_default()
     }
 }
 
-/// How much is run on a case.
+/// How much to run on a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Every gate, as often as projects run their tests: for figures of each gate.
+    /// Every gate, as often as projects run their tests: gives figures for each gate.
     Full,
-    /// No gate after one that objects, and the tests of a change once: whether any objects is known then, in half the time.
+    /// Stop after the first rejection, and run the tests of a change once: shows in half the time whether any gate
+    /// rejects.
     Short,
 }
 
-/// Where everything is.
+/// The folders and programs of a measurement.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// How much is run.
+    /// How much to run.
     pub extent: Extent,
-    /// The corpus.
+    /// Folder of the corpus.
     pub corpus: PathBuf,
-    /// The binary that is measured.
+    /// Binary to measure.
     pub binary: PathBuf,
-    /// The folder of runners that no package manager of the system has.
+    /// Folder of test runners that the system's package manager does not have.
     pub runners: PathBuf,
-    /// The folder of cargo and its compiler.
+    /// Folder of cargo and its compiler.
     pub cargo: Option<PathBuf>,
 }
 
 impl Place {
-    /// The cases whose name contains one of the words, or all, in the order of their names; with one of these gates, or with all.
+    /// Returns the cases whose name contains one of the words, or all, sorted by name; restricted to these gates, if
+    /// any.
     pub fn cases(&self, words: &[&str], gates: &[&str]) -> Result<Vec<(Fixture, Case)>, String> {
         let mut all = case::find(&self.corpus)?;
         let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
@@ -106,7 +108,7 @@ impl Place {
         Ok(all)
     }
 
-    /// Runs cases, `beside` of them at a time; `over` hears of each when it is done.
+    /// Runs cases, `beside` of them in parallel. Calls `over` after each.
     pub fn run(
         &self,
         cases: &[(Fixture, Case)],
@@ -150,12 +152,12 @@ impl Place {
     }
 }
 
-/// A share of the cases, always the same one: one of `share`, spread over all of them.
+/// Returns a stable sample of the cases: one in `share`, spread over all of them.
 pub fn sample(cases: Vec<(Fixture, Case)>, share: usize) -> Vec<(Fixture, Case)> {
     cases.into_iter().filter(|(_, case)| expand::number(&case.name).is_multiple_of(share as u64)).collect()
 }
 
-/// Reads a file of text.
+/// Reads a text file.
 fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("failed to read {}: {error}", path.display()))
 }

@@ -10,16 +10,16 @@ use super::case::{Case, Fixture};
 use super::{Extent, Judged, Place, Said};
 use crate::repo::Repo;
 
-/// What a command of a gate may take: the projects are small, and the machine may be busy.
+/// Timeout of a gate's command: the projects are small, but the machine may be busy.
 const TIMEOUT: &str = "3m";
 
-/// The console launcher of JUnit 5 with all that it needs, where the system's package has it.
+/// JUnit 5's console launcher with its dependencies, from the system's package.
 pub const JUNIT: &str = "/usr/share/java/junit-platform-console-standalone.jar";
 
-/// Where programs of the system are. Those of a user, such as a newer git, come first.
+/// Folders of system programs. Those of the user, such as a newer git, come first.
 const SYSTEM: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
-/// What makes the change: each state of the tree is a folder, with the message of its commit beside it.
+/// The agent that makes the change: each state of the tree is a folder, with the commit message beside it.
 const AGENT: &str = r#"
 set -e
 for state in "$1"/change/*/; do
@@ -32,7 +32,7 @@ done
 if [ -d "$1/left" ]; then cp -R "$1/left/." .; fi
 "#;
 
-/// A fixture, ready to be changed.
+/// A fixture that is ready for changes.
 pub(super) struct Trial {
     fixture: Fixture,
     binary: PathBuf,
@@ -44,7 +44,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Makes the repository. `Err` says what the fixture needs and is not there.
+    /// Creates the repository. `Err` names a missing requirement of the fixture.
     pub(super) fn new(place: &Place, fixture: &Fixture) -> Result<Self, String> {
         let mut path: Vec<PathBuf> = Vec::new();
         let (mut variables, mut setup) = (Vec::new(), String::new());
@@ -68,7 +68,7 @@ impl Trial {
                     let modules = place.runners.join("js/node_modules");
                     let modules = modules.canonicalize().map_err(|_| missing(need))?;
                     if setup.is_empty() {
-                        // A folder of links: patterns such as `node_modules/` ignore folders, not links.
+                        // Use a folder of links: patterns such as `node_modules/` ignore folders, not links.
                         setup = format!(
                             "mkdir -p node_modules && ln -sfn '{0}'/* node_modules/ && ln -sfn '{0}/.bin' node_modules/.bin",
                             modules.display()
@@ -115,13 +115,13 @@ impl Trial {
         self.fixture.name == fixture.name
     }
 
-    /// Writes the project's settings. They are no part of any commit, so that the base is the same for all cases.
+    /// Writes the project's settings. They are not committed, so that all cases have the same base.
     fn configure(&self, read: &[PathBuf], setup: &str) -> Result<(), String> {
         let exclude = self.repo.path().join(".git/info/exclude");
         write(&exclude, "/.acquit/\n")?;
         let quoted: Vec<String> =
             read.iter().map(|path| format!("{:?}", path.display().to_string())).collect();
-        // Go keeps what it compiled behind a link in the home.
+        // Go's build cache is behind a link in the home.
         let cache = self.repo.beside("home/.cache/go-build").canonicalize().ok();
         let writable =
             cache.map(|cache| format!("write = [{:?}]\n", cache.display().to_string())).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Trial {
         if !setup.is_empty() {
             config.push_str(&format!("[setup]\nrun = {setup:?}\n"));
         }
-        // A repository's settings count only where the user trusts them.
+        // A repository's settings apply only if the user trusts them.
         let trusted = serde_json::json!([self.repo.beside("")]).to_string();
         write(&self.repo.beside("home/.config/acquit/config.toml"), &format!("trusted_paths = {trusted}\n"))?;
         write(&self.repo.path().join(".acquit/acquit.toml"), &config)?;
@@ -167,7 +167,7 @@ impl Trial {
         let gates = case.gates(&self.fixture);
         let names: Vec<String> = gates.iter().map(|gate| format!("{:?}", called(gate))).collect();
         let mut tables = tables(&self.fixture.tables, &gates);
-        // A gate has no variables of whoever starts it.
+        // A gate does not get the caller's environment variables.
         for (name, value) in &self.variables {
             tables = tables.replace(&format!("${name}"), value);
         }
@@ -245,12 +245,12 @@ fn missing(what: &str) -> String {
     format!("{what} is not there; `cargo xtask gauge` installs what it can")
 }
 
-/// The name of a gate in a workflow, where the word `reproduced` stands for something already.
+/// Returns the name of a gate in a workflow, where `reproduced` is reserved.
 fn called(gate: &str) -> &str {
     if gate == "reproduced" { "shown" } else { gate }
 }
 
-/// The tables of these gates, with a timeout each unless they have one.
+/// Returns the tables of these gates, each with a timeout.
 fn tables(all: &str, gates: &[String]) -> String {
     let mut out = String::new();
     let mut wanted = false;
@@ -268,7 +268,7 @@ fn tables(all: &str, gates: &[String]) -> String {
     out
 }
 
-/// The id of the task that was made last.
+/// Returns the id of the newest task.
 fn newest(listed: &str) -> Option<String> {
     let list: Value = serde_json::from_str(listed).ok()?;
     let tasks = list.as_array().or_else(|| list.get("tasks").and_then(Value::as_array))?;
@@ -280,7 +280,7 @@ fn newest(listed: &str) -> Option<String> {
     tasks.iter().filter_map(id).max_by_key(number)
 }
 
-/// What a gate said, if the line is a verdict.
+/// Parses a line that is a gate's verdict.
 fn verdict(line: &str) -> Option<Said> {
     let event: Value = serde_json::from_str(line).ok()?;
     let verdict = find(&event, "verdict")?;
@@ -306,7 +306,7 @@ fn verdict(line: &str) -> Option<Said> {
     Some(Said { gate, objects: !passed || person, why: why.join(" | ") })
 }
 
-/// The first value of this name, however deep.
+/// Returns the first value with this name, at any depth.
 fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     match value {
         Value::Object(map) => map.get(name).or_else(|| map.values().find_map(|inner| find(inner, name))),
@@ -315,7 +315,7 @@ fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     }
 }
 
-/// A build cache of Go that has the standard library already, made once.
+/// Prepares a Go build cache with the standard library, once.
 fn warm_go(place: &Place, repo: &Repo) -> Result<(), String> {
     let cache = place.runners.join("go-build");
     let doing = |error: std::io::Error| format!("failed to prepare the cache of Go: {error}");
@@ -346,7 +346,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     made.map_err(|error| format!("failed to write {}: {error}", path.display()))
 }
 
-/// Copies a tree without its repository and without acquit's settings. Modes are kept, links are copied as links.
+/// Copies a tree without its repository and acquit's settings. Keeps modes; copies links as links.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let doing = |error: std::io::Error| format!("failed to copy {}: {error}", from.display());
     fs::create_dir_all(to).map_err(doing)?;

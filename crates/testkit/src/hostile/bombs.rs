@@ -1,5 +1,5 @@
-//! Using things up: processes, threads, memory, disk, output, descriptors, names. Each is bounded by a count, in case
-//! nothing else bounds it, and happens only where the attacker is shut in.
+//! Exhausts resources: processes, threads, memory, disk, output, descriptors, names. Each attack has its own bound, in
+//! case nothing else stops it, and runs only inside a sandbox.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ pub(super) const ATTACKS: &[Attack] = &[
 ];
 
 const MIB: usize = 1024 * 1024;
-/// More than the tests allow by far, less than what a machine notices.
+/// Far more than the tests allow, but less than a machine notices.
 const MOST_PROCESSES: usize = 2_000;
 const MOST_MEMORY: usize = 1024 * MIB;
 const MOST_BUFFERS: usize = 512 * MIB;
@@ -50,7 +50,7 @@ fn shut_in(world: &World, tried: &mut Tried) -> bool {
     inside
 }
 
-/// Reached the bound of the attack itself, or was stopped before.
+/// Records whether the attack reached its own bound or was stopped before.
 fn reached(tried: &mut Tried, what: &str, count: usize, most: usize, refusal: Option<io::Error>) {
     match refusal {
         Some(error) if count < most => _ = tried.way(what, Err::<&str, _>(error)),
@@ -67,7 +67,7 @@ fn fork_bomb(world: &World, tried: &mut Tried) {
     while children.len() < MOST_PROCESSES {
         match fork() {
             Ok(Forked::Child) => {
-                // Each has the alarm's time to live at most.
+                // Each lives no longer than the alarm.
                 std::thread::sleep(Duration::from_secs(8));
                 sys::exit(0)
             }
@@ -110,7 +110,7 @@ fn take(most: usize) -> (usize, Option<io::Error>) {
             return (taken, Some(error));
         }
         taken += 4 * MIB;
-        // A keeper that looks now and then has its chance.
+        // Give a periodic monitor a chance.
         std::thread::sleep(Duration::from_millis(5));
     }
     (taken, None)
@@ -181,7 +181,7 @@ fn memory_sockets(world: &World, tried: &mut Tried) {
     reached(tried, "buffers", taken, MOST_BUFFERS, refusal);
 }
 
-/// Writes to a socket as long as it takes something.
+/// Writes to a socket until it blocks.
 fn fill_socket(mut socket: &std::os::unix::net::UnixStream) -> usize {
     let _ = socket.set_nonblocking(true);
     let block = vec![b'x'; 64 * 1024];
@@ -205,7 +205,7 @@ fn memory_backlog(world: &World, tried: &mut Tried) {
             Ok(listener) => listeners.push(listener),
             Err(error) => refusal = Some(error),
         }
-        // As many as every listener takes; a further one would wait.
+        // As many as every listener accepts; another one would block.
         for _ in 0..100 {
             let Ok(socket) = UnixStream::connect(&path) else { continue 'all };
             taken += fill_socket(&socket);
@@ -282,7 +282,7 @@ fn memory_among_orphans(world: &World, tried: &mut Tried) {
     }
     let busy = match fork() {
         Ok(Forked::Child) => {
-            // Each child leaves an orphan to whoever looks after the namespace, for as long as the memory takes.
+            // Each child leaves an orphan to the namespace's init, as long as memory lasts.
             for _ in 0..2_000 {
                 match fork() {
                     Ok(Forked::Child) => {
@@ -335,7 +335,7 @@ fn memory_spread(world: &World, tried: &mut Tried) {
     );
 }
 
-/// Writes to one file until it is refused, and then to many, each of which is small.
+/// Writes to one file until it is refused, then to many small ones.
 fn fill(tried: &mut Tried, what: &str, mut next: impl FnMut() -> io::Result<File>) {
     let block = vec![b'x'; MIB];
     for (how, each) in [("one file", MOST_DISK), ("many files", 8 * MIB)] {
@@ -354,7 +354,7 @@ fn fill(tried: &mut Tried, what: &str, mut next: impl FnMut() -> io::Result<File
                 if refusal.is_some() {
                     break;
                 }
-                // A keeper that looks now and then has its chance.
+                // Give a periodic monitor a chance.
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
@@ -371,7 +371,7 @@ fn memfd_bomb(world: &World, tried: &mut Tried) {
     }
 }
 
-/// Fills a folder with files of new names.
+/// Fills a folder with new files.
 fn fill_at(tried: &mut Tried, folder: &Path, name: &str) {
     let mut made = Vec::new();
     fill(tried, &folder.to_string_lossy(), || {
@@ -426,7 +426,7 @@ fn many_files(world: &World, tried: &mut Tried) {
         }
         count += 1;
     }
-    // A keeper that looks now and then has its chance.
+    // Give a periodic monitor a chance.
     std::thread::sleep(Duration::from_secs(3));
     reached(tried, "files", count, MOST_FILES, refusal);
 }

@@ -1,4 +1,5 @@
-//! Changing files outside of the workspace: plainly, through links, through `/proc`, by handle; contents and attributes.
+//! Changes files outside of the workspace: directly, through links, through `/proc`, by handle; contents and
+//! attributes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -41,21 +42,22 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("watch-outside", "watches what the user does in his home", watch),
 ];
 
-/// A comment in most files, so that what is planted does not break the tools of later attacks.
+/// A comment in most file formats, so that planted text does not break the tools of later attacks.
 const WORDS: &[u8] = b"# changed by hostile\n";
 
-/// Writes to a file that exists.
+/// Writes to an existing file.
 pub(super) fn overwrite(path: impl AsRef<Path>) -> io::Result<String> {
     let mut file = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
     file.write_all(WORDS)?;
     Ok("written".to_owned())
 }
 
-/// Opens for writing what must not be harmed. A program that runs cannot be written now, but once it has ended.
+/// Opens a file for writing that must not be damaged. A running program cannot be written now, but could be once it
+/// ends.
 pub(super) fn could_write(path: impl AsRef<Path>) -> io::Result<String> {
     match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(&path) {
         Ok(_) => Ok("open for writing".to_owned()),
-        // The kernel looks whether it runs before it looks at the mount.
+        // The kernel checks whether it runs before it checks the mount.
         Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
             could_create(&path).map(|_| "busy only as long as it runs".to_owned())
         }
@@ -63,7 +65,8 @@ pub(super) fn could_write(path: impl AsRef<Path>) -> io::Result<String> {
     }
 }
 
-/// Whether a folder could be written. The modes do not tell, as Landlock is not asked for them: a folder is made, and removed.
+/// Returns whether a folder is writable, by creating and removing a folder. Modes don't tell, because they don't
+/// reflect Landlock.
 pub(super) fn could_create(folder: impl AsRef<Path>) -> io::Result<String> {
     let path = text(&folder);
     let args = &mut [Arg::N(libc::AT_FDCWD.into()), Arg::S(&path), Arg::N(libc::W_OK.into()), Arg::N(0)];
@@ -80,7 +83,7 @@ fn create(path: impl AsRef<Path>) -> io::Result<String> {
     fs::write(path, WORDS).map(|()| "created".to_owned())
 }
 
-/// A fresh place in the workspace.
+/// Returns a fresh path in the workspace.
 pub(super) fn here(name: &str) -> PathBuf {
     let path = PathBuf::from(name);
     let _ = fs::remove_file(&path);
@@ -178,7 +181,7 @@ fn write_proc_fd(world: &World, tried: &mut Tried) {
         .way("a folder", folder.and_then(|open| create(format!("/proc/self/fd/{}/by-fd", open.as_raw_fd()))));
 }
 
-/// The paths by which other processes reach a place.
+/// Returns paths through which other processes reach a place.
 pub(super) fn detours(path: &Path) -> Vec<(String, PathBuf)> {
     let parent = std::os::unix::process::parent_id().to_string();
     let inner = path.strip_prefix("/").unwrap_or(path);
@@ -263,7 +266,7 @@ fn write_helper(_: &World, tried: &mut Tried) {
     let parent = std::os::unix::process::parent_id();
     for path in ["/proc/1/exe".to_owned(), format!("/proc/{parent}/exe")] {
         let target = fs::read_link(&path);
-        // Its own program is in the workspace, and its own to change.
+        // Its own program is in the workspace, where it may change it.
         if target.as_ref().is_ok_and(|target| target.ends_with("hostile")) {
             continue;
         }
@@ -300,7 +303,7 @@ fn write_store(world: &World, tried: &mut Tried) {
         tried.way(name, could_write(home.join(name)));
     }
     if let Some(own) = std::env::var_os("ACQUIT_OUTPUT").map(PathBuf::from) {
-        // The leg's own folder has its log and its policy; only `out` in it is the agent's.
+        // The leg's folder has its log and policy; only `out` in it belongs to the agent.
         let leg = own.parent().unwrap_or(&own).to_owned();
         tried.way("its own log", could_write(leg.join("output.log")));
     }
@@ -311,7 +314,7 @@ fn write_store(world: &World, tried: &mut Tried) {
     }
 }
 
-/// Folders of the outside that the view may show as empty ones of its own: what is written there must not arrive.
+/// Writes to outside folders that the view may replace with empty ones of its own: nothing must arrive.
 fn write_view(world: &World, tried: &mut Tried) {
     let own =
         std::env::var_os("ACQUIT_OUTPUT").map(PathBuf::from).and_then(|out| out.parent().map(Path::to_owned));
@@ -401,7 +404,7 @@ fn utimes(world: &World, tried: &mut Tried) {
 
 fn chown(world: &World, tried: &mut Tried) {
     use std::os::unix::fs::{MetadataExt, chown};
-    // A file that it has just made is its own.
+    // A file that it just created belongs to it.
     let mine = here("mine");
     let own = fs::write(&mine, "").and_then(|()| fs::metadata(&mine)).map_or(0, |meta| meta.uid());
     let _ = fs::remove_file(mine);
@@ -426,7 +429,7 @@ fn chattr(world: &World, tried: &mut Tried) {
         let mut flags = [0_u8; 8];
         let args = &mut [Arg::N(open.as_raw_fd().into()), Arg::N(GET_FLAGS), Arg::B(&mut flags)];
         call(libc::SYS_ioctl, args)?;
-        // "No dump": of no consequence, and seen from outside.
+        // "No dump": harmless, and visible from outside.
         flags[0] |= 0x40;
         call(libc::SYS_ioctl, &mut [Arg::N(open.as_raw_fd().into()), Arg::N(SET_FLAGS), Arg::B(&mut flags)])
     };

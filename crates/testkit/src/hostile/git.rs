@@ -1,5 +1,5 @@
-//! The user's repository, and the harness's trust in the clone: pushing, editing what is borrowed from, planting programs,
-//! smuggling objects, and breaking the rules of commits and branches.
+//! Attacks the user's repository and the harness's trust in the clone: pushing, editing borrowed objects, planting
+//! programs, smuggling objects, and breaking the rules for commits and branches.
 
 use std::fs;
 use std::io;
@@ -68,7 +68,7 @@ fn changed(result: io::Result<String>) -> io::Result<&'static str> {
     result.map(|_| "git did it")
 }
 
-/// A change and its commit, with these words.
+/// Makes a change and commits it with this message.
 fn commit(words: &str) -> io::Result<&'static str> {
     fs::write("hostile.txt", words)?;
     git(&["add", "hostile.txt"])?;
@@ -76,7 +76,7 @@ fn commit(words: &str) -> io::Result<&'static str> {
 }
 
 fn push(world: &World, tried: &mut Tried) {
-    // Otherwise every way would be refused, and by nobody.
+    // Otherwise every attempt would fail without being refused.
     if git(&["rev-parse", "HEAD"]).is_err() {
         return tried.error("git does not work in the workspace");
     }
@@ -94,7 +94,7 @@ fn push(world: &World, tried: &mut Tried) {
     let _ = git(&["remote", "remove", "user"]);
 }
 
-/// The folders of objects that the clone borrows from.
+/// Returns the object folders that the clone borrows from.
 fn borrowed() -> Vec<PathBuf> {
     let list = fs::read_to_string(".git/objects/info/alternates").unwrap_or_default();
     list.lines().map(PathBuf::from).collect()
@@ -170,7 +170,7 @@ fn global_config(world: &World, tried: &mut Tried) {
     tried.way("--system", could_write("/etc/gitconfig").map(|_| "open"));
 }
 
-/// What a program that runs outside of the sandbox would leave. Inside, nobody can.
+/// Returns the tripwire that a program outside of the sandbox would touch. Inside, nothing can.
 fn tripwire(world: &World) -> String {
     format!("'{}'", world.path("outside").join("tripwire").display())
 }
@@ -243,7 +243,7 @@ fn plant_submodule(world: &World, tried: &mut Tried) {
     );
 }
 
-/// Puts something in the place of its `.git`.
+/// Replaces its `.git`.
 fn instead(act: impl FnOnce() -> io::Result<()>) -> io::Result<&'static str> {
     fs::rename(".git", "was-git")?;
     act().map(|()| "replaced")
@@ -275,7 +275,7 @@ fn steal(world: &World, tried: &mut Tried) {
     let head = fs::read_to_string(".git/HEAD").unwrap_or_default();
     let branch = head.trim().trim_start_matches("ref: ").to_owned();
     let commit = world.text("private-commit");
-    // By git this fails where the object cannot be read; by hand it does not.
+    // git fails if the object cannot be read; writing the file by hand does not.
     tried.way("branch", fs::write(Path::new(".git").join(branch), format!("{commit}\n")).map(|()| "moved"));
 }
 

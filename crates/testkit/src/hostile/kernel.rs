@@ -1,6 +1,6 @@
-//! The kernel itself: settings, devices, calls for administrators, odd ways to make calls, and powers.
+//! Attacks the kernel: settings, devices, administrative calls, unusual system calls, and capabilities.
 //!
-//! Calls are made with arguments that are wrong in the last place, so that nothing happens where they are allowed.
+//! Calls have arguments that are wrong in the last place, so that nothing happens if they are allowed.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -95,7 +95,7 @@ fn sys_write(_: &World, tried: &mut Tried) {
 fn kernel_memory(_: &World, tried: &mut Tried) {
     for file in ["/proc/kcore", "/proc/kmsg", "/proc/keys"] {
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(file);
-        // The list of keys is readable for everybody, and empty for whom none is meant.
+        // The list of keys is readable by everyone, and empty without keys.
         let told = opened.and_then(|_| match file {
             "/proc/keys" if fs::read(file)?.is_empty() => Err(io::Error::from_raw_os_error(libc::ENOKEY)),
             _ => Ok("open"),
@@ -154,7 +154,7 @@ fn devices(_: &World, tried: &mut Tried) {
 }
 
 fn mknod(_: &World, tried: &mut Tried) {
-    // Memory, a disk of a virtual machine, a loop device, a null that should not be made either.
+    // Memory, a virtual disk, a loop device, and a null device, which must not be created either.
     for (name, kind, major, minor) in [
         ("memory", libc::S_IFCHR, 1, 1),
         ("disk", libc::S_IFBLK, 254, 0),
@@ -219,7 +219,7 @@ fn keyring(_: &World, tried: &mut Tried) {
 }
 
 fn bpf(_: &World, tried: &mut Tried) {
-    // An array of one entry; a socket filter that does nothing; the next program's number.
+    // An array of one entry; a socket filter that does nothing; the id of the next program.
     for (name, command) in [("a map", 0), ("a program", 5), ("programs of others", 11)] {
         let mut attributes = [0_u8; 128];
         if command == 0 {
@@ -239,7 +239,7 @@ fn bpf(_: &World, tried: &mut Tried) {
 fn perf(world: &World, tried: &mut Tried) {
     for (name, pid) in [("itself", 0), ("everybody", -1), ("the victim", world.pid("victim"))] {
         let mut attributes = [0_u8; 112];
-        // A software counter: the processor's clock.
+        // A software counter: the CPU clock.
         attributes[0] = 1;
         attributes[4] = 112;
         let processor = if pid == -1 { 0 } else { -1 };
@@ -299,7 +299,7 @@ fn io_ports(_: &World, tried: &mut Tried) {
 }
 
 fn reboot(_: &World, tried: &mut Tried) {
-    // The first word is wrong: with the right to do it, the kernel says EINVAL.
+    // The first magic number is wrong: with permission, the kernel returns EINVAL.
     let args = &mut [Arg::N(1), Arg::N(2), Arg::N(0), Arg::N(0)];
     tried.reaches("reboot", call(libc::SYS_reboot, args), &[libc::EINVAL]);
 }
@@ -322,14 +322,14 @@ fn hostname(_: &World, tried: &mut Tried) {
         return tried.absent("a name");
     }
     tried.way("name", call(libc::SYS_sethostname, &mut [Arg::B(&mut name), Arg::N(length)]));
-    // Longer than any name: with the right to do it, the kernel says EINVAL.
+    // Longer than any name: with permission, the kernel returns EINVAL.
     let args = &mut [Arg::B(&mut name), Arg::N(100_000)];
     tried.reaches("domain", call(libc::SYS_setdomainname, args), &[libc::EINVAL]);
 }
 
 fn clock(_: &World, tried: &mut Tried) {
     tried.way("settimeofday", call(libc::SYS_settimeofday, &mut [Arg::N(0), Arg::N(0)]));
-    // An offset of nothing at all, in the mode that needs the right to set.
+    // An empty adjustment, in the mode that needs permission to set.
     let mut timex = [0_u8; 208];
     timex[0] = 1;
     timex[1] = 0x80;
@@ -344,7 +344,7 @@ fn accounting(_: &World, tried: &mut Tried) {
 fn syslog(_: &World, tried: &mut Tried) {
     let mut buffer = [0_u8; 4096];
     tried.way("read all", call(libc::SYS_syslog, &mut [Arg::N(3), Arg::B(&mut buffer), Arg::N(4096)]));
-    // A level that there is not.
+    // A level that does not exist.
     tried.reaches(
         "silence",
         call(libc::SYS_syslog, &mut [Arg::N(8), Arg::N(0), Arg::N(100)]),

@@ -1,4 +1,4 @@
-//! What is left in the workspace and in the output folder, so that whoever reads it waits, fails, or reads something else.
+//! Leaves files in the workspace and the output folder that make their reader hang, fail or read something else.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -36,10 +36,10 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("wipe-output", "empties the record of what it said", wipe_output),
 ];
 
-/// What a file says that it holds, without holding it.
+/// Claimed size of a sparse file.
 const HUGE: i64 = 20 * 1024 * 1024 * 1024;
 
-/// Makes a pipe.
+/// Creates a named pipe.
 pub(super) fn pipe(path: &Path) -> io::Result<&'static str> {
     let at = text(path);
     let args = &mut [Arg::N(-100), Arg::S(&at), Arg::N(i64::from(libc::S_IFIFO | 0o600)), Arg::N(0)];
@@ -54,7 +54,7 @@ fn leave_pipe(_: &World, tried: &mut Tried) {
     tried.way("for a tracked file", pipe(Path::new("README.md")));
 }
 
-/// Puts pipes at a name in the top folder and in one below.
+/// Creates pipes with this name in the top folder and one below.
 fn pipes_named(tried: &mut Tried, name: &str) {
     let _ = fs::create_dir("folder");
     let _ = fs::write("folder/file.txt", "x\n");
@@ -137,7 +137,7 @@ fn leave_links(world: &World, tried: &mut Tried) {
     tried.way("as attributes", symlink(world.path("home").join(".netrc"), ".gitattributes").map(|()| "left"));
 }
 
-/// A file of a size without content.
+/// Creates a sparse file.
 fn sparse(path: impl AsRef<Path>) -> io::Result<&'static str> {
     let file = File::create(path)?;
     file.set_len(HUGE.cast_unsigned()).map(|()| "left")
@@ -189,7 +189,7 @@ fn replace_workspace(world: &World, tried: &mut Tried) {
     tried.way("removed", fs::remove_dir(&tree).map(|()| "removed"));
 }
 
-/// Where it reports, if it is an agent.
+/// Returns the handoff file, if it runs as an agent.
 fn handoff(tried: &mut Tried) -> Option<PathBuf> {
     let path = std::env::var_os("ACQUIT_HANDOFF").map(PathBuf::from);
     if let Some(path) = &path {

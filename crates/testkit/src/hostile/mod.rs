@@ -1,20 +1,20 @@
-//! Attacks, as an agent or the tests of a change would make them: a table of verbs, each of which tries one thing in
-//! every way it knows, and says in one line what came of it.
+//! Attacks by an agent or the tests of a change: a table of verbs. Each verb tries one thing in every way it knows and
+//! prints the result in one line.
 //!
-//! `hostile <world> <verb>…`: the world is a file of `key=value` lines with the places that are not the attacker's. Each
-//! verb has a process of its own, so that what one does to itself is not the next one's, and a limit of time.
+//! `hostile <world> <verb>…`: the world is a file of `key=value` lines with places that don't belong to the attacker.
+//! Each verb runs in its own process, so that it cannot affect the next one, with a time limit.
 //!
 //! ```text
 //! attack write-plain: refused EACCES, EROFS (4 ways)
 //! attack read-ssh-key: done plain: CANARY-…
 //! ```
 //!
-//! **An attack that succeeds does no harm** beyond the world it was given: devices are opened and not written, settings
-//! are written with the value that they have, and whatever could reach the machine (signals to everybody, bombs)
-//! happens only where the attacker is shut into a pid namespace. It talks to nobody but loopback and addresses
-//! that are reserved for documentation.
+//! **A successful attack does no harm** outside of its world: devices are opened but not written, settings are written
+//! with their current value, and anything that could affect the machine (signals to all processes, bombs) runs only
+//! inside a pid namespace. It connects only to loopback and to addresses reserved for documentation.
 //!
-//! A new attack is a line in the table of its file, and a line in the test that says what must be seen from outside.
+//! To add an attack, add a line to the table of its file, and a line to the test that says what must be seen from
+//! outside.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -46,13 +46,13 @@ use std::process::{Command, ExitCode, Stdio};
 pub use tried::Tried;
 pub use world::{MARK, World};
 
-/// How long an attack may take.
+/// Time limit of an attack, in seconds.
 const LIMIT: u32 = 10;
 
-/// Verb, what it tries, how.
+/// Verb, description, function.
 pub type Attack = (&'static str, &'static str, fn(&World, &mut Tried));
 
-/// All of them.
+/// Returns all attacks.
 pub fn attacks() -> Vec<Attack> {
     let tables = [
         files::ATTACKS,
@@ -71,7 +71,7 @@ pub fn attacks() -> Vec<Attack> {
     tables.concat()
 }
 
-/// Runs the verbs of the arguments; `all` is every one, and `outside` is not an attack but what is attacked.
+/// Runs the verbs in the arguments. `all` runs every verb; `outside` is not an attack but the target.
 pub fn main(args: Vec<OsString>) -> ExitCode {
     let mut args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
     let file = args.next().unwrap_or_default();
@@ -98,7 +98,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
 
 /// Runs a verb in this process.
 fn alone(world: &World, verb: &str) {
-    // A machine that is emulated needs more.
+    // An emulated machine needs more time.
     let times = world.text("patience").parse().unwrap_or(1);
     sys::alarm(LIMIT * times);
     sys::survive_file_limit();
@@ -110,7 +110,7 @@ fn alone(world: &World, verb: &str) {
     println!("attack {verb}: {tried}");
 }
 
-/// Runs a verb in a process of its own, and says how that ended if it could not say so itself.
+/// Runs a verb in its own process, and reports how it ended if it could not report that itself.
 fn apart(world: &str, verb: &str) {
     let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
     let child = Command::new(program)

@@ -1,6 +1,6 @@
-//! Changing the view: mounting, remounting, unmounting, new namespaces, other roots.
+//! Changes the view: mounting, remounting, unmounting, new namespaces, other roots.
 //!
-//! Each attack first tries to get a mount namespace of its own, so that what it does to the view is not the next one's.
+//! Each attack first tries to get its own mount namespace, so that it does not affect the view of the next one.
 
 use std::fs::{self, File};
 use std::io;
@@ -46,8 +46,7 @@ const NAMESPACES: [(&str, i64); 8] = [
 const NEW_USER: i64 = 0x1000_0000;
 const NEW_MOUNTS: i64 = 0x0002_0000;
 
-/// Whatever can be had of a mount namespace of its own. In that of the machine nothing is tried: a mount there would be
-/// everybody's.
+/// Tries to get its own mount namespace. Does nothing in the machine's namespace, where a mount would affect everyone.
 fn own_mounts(world: &World, tried: &mut Tried) -> bool {
     if !world.shut_in() {
         tried.absent("namespaces to stay in");
@@ -102,7 +101,7 @@ fn mount_bind(world: &World, tried: &mut Tried) {
     let _ = fs::remove_dir("m");
 }
 
-/// Every mount that is there, the last first.
+/// Returns every mount, last first.
 fn mounts() -> Vec<String> {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut list: Vec<String> =
@@ -208,7 +207,7 @@ fn mount_propagation(world: &World, tried: &mut Tried) {
     if !world.shut_in() {
         return tried.absent("namespaces to stay in");
     }
-    // Not in a namespace of its own: it is the own mounts that are to be seen outside.
+    // Don't unshare first: this tests whether its own mounts become visible outside.
     let shared = mount("none", "/", "", libc::MS_REC | libc::MS_SHARED);
     if shared.is_ok() {
         let at = world.path("outside");
@@ -266,7 +265,7 @@ fn chroot_proc(world: &World, tried: &mut Tried) {
     }
 }
 
-/// Does it in a child, which ends with the number of the error.
+/// Runs `act` in a child, which exits with the error number.
 fn in_child(act: impl FnOnce() -> io::Result<i64>) -> io::Result<&'static str> {
     match fork()? {
         Forked::Child => exit(act().map_or_else(|error| error.raw_os_error().unwrap_or(255), |_| 0)),
@@ -291,7 +290,7 @@ fn unshare_all(_: &World, tried: &mut Tried) {
     }
 }
 
-/// What a process made by a call does: the new one ends, the old one reaps.
+/// Handles a process created by a call: the child exits, the parent reaps it.
 fn made(got: io::Result<i64>) -> io::Result<&'static str> {
     match got? {
         0 => exit(0),

@@ -1,6 +1,6 @@
-//! Leaving by the network: to a service on the user's loopback, and to addresses that are reserved for documentation.
+//! Leaves through the network: to a service on the user's loopback, and to addresses reserved for documentation.
 //!
-//! A connection that is under way counts as done: whoever lets the first packet out lets a message out.
+//! A connection in progress counts as success: if the first packet gets out, so does a message.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -27,13 +27,13 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("bind-device", "binds to a network device, around routes", bind_device),
 ];
 
-/// How long an answer is waited for. Nobody answers at an address of the documentation, so this is spent there.
+/// Timeout for an answer. Documentation addresses never answer, so it always elapses there.
 const ANSWER: Duration = Duration::from_millis(300);
 
 /// An address that belongs to nobody.
 const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const NOWHERE6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
-/// Where clouds answer; asked for a connection only where that cannot be a cloud's: see [`metadata`].
+/// The metadata address of clouds. Attacks only look up a route to it: see [`metadata`].
 const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
 
 fn connect(address: SocketAddr) -> io::Result<String> {
@@ -66,7 +66,7 @@ fn tcp6_loopback(world: &World, tried: &mut Tried) {
     tried.way("::", connect((Ipv6Addr::UNSPECIFIED, world.port("tcp6")).into()));
 }
 
-/// `sockaddr_in` of an address.
+/// Returns the `sockaddr_in` of an address.
 fn raw(address: Ipv4Addr, port: u16) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..2].copy_from_slice(&2_u16.to_ne_bytes());
@@ -122,7 +122,7 @@ fn datagram(to: SocketAddr) -> io::Result<String> {
     open.set_read_timeout(Some(ANSWER))?;
     open.connect(to)?;
     open.send(b"hostile words")?;
-    // Where nobody listens the kernel says so at the next call.
+    // If nothing listens, the kernel reports it on the next call.
     match open.recv(&mut [0; 64]) {
         Ok(_) => Ok("answered".to_owned()),
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
@@ -175,7 +175,7 @@ fn dns(_: &World, tried: &mut Tried) {
 }
 
 fn metadata(_: &World, tried: &mut Tried) {
-    // A route to it is all that is asked for: connecting a datagram socket sends nothing.
+    // This only looks up a route: connecting a datagram socket sends nothing.
     let route = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|open| open.connect((METADATA, 80)));
     tried.way("a route", route.map(|()| "there is one"));
 }

@@ -1,8 +1,8 @@
-//! What is attacked: a process outside that has a secret in its environment, listens on every kind of socket, has a terminal,
-//! and writes down whoever comes.
+//! The target of attacks: an outside process with a secret in its environment that listens on every kind of socket, has
+//! a terminal and records every visitor.
 //!
-//! `hostile outside <folder>` writes `folder/world` with the addresses once it listens, adds a line to `folder/visits` for
-//! every visit, and ends when its standard input does.
+//! `hostile outside <folder>` writes `folder/world` with the addresses once it listens, adds a line to `folder/visits`
+//! for every visit, and ends when its stdin does.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use super::sys::{Arg, call};
 
-/// Whom a visitor that says nothing may keep waiting.
+/// Timeout for a silent visitor.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Listens until the standard input ends.
+/// Listens until stdin ends.
 pub(super) fn main(folder: &str) -> ExitCode {
     let folder = PathBuf::from(folder);
     match listen(&folder) {
@@ -40,7 +40,7 @@ pub(super) fn main(folder: &str) -> ExitCode {
     }
 }
 
-/// Notes a visit.
+/// Records a visit.
 fn visit(log: &Path, who: &str, said: &[u8]) {
     let line = format!("{who}: {}\n", String::from_utf8_lossy(said).escape_debug());
     let _ = OpenOptions::new()
@@ -61,7 +61,7 @@ fn listen(folder: &Path) -> io::Result<String> {
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 let _ = stream.set_read_timeout(Some(PATIENCE));
-                // Answered before it is asked: whoever connects has proof, and nobody waits.
+                // Answer before any request, so that the visitor has proof and nobody waits.
                 let _ = stream.write_all(b"welcome\n");
                 let log = log.clone();
                 thread::spawn(move || {
@@ -126,7 +126,7 @@ fn listen(folder: &Path) -> io::Result<String> {
     Ok(world)
 }
 
-/// Sockets in folders that every program is shown, and files there that come and go. The folders are named in `folder/doors`.
+/// Creates sockets and short-lived files in folders that every program can see. `folder/doors` lists the folders.
 fn stand_in_the_way(folder: &Path, log: &Path) -> io::Result<()> {
     let list = fs::read_to_string(folder.join("doors")).unwrap_or_default();
     for place in list.lines().map(PathBuf::from) {
@@ -160,7 +160,7 @@ fn stand_in_the_way(folder: &Path, log: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a terminal, and notes what is written to it.
+/// Creates a terminal, and records what is written to it.
 fn terminal(log: &Path) -> io::Result<String> {
     const UNLOCK: i64 = 0x4004_5431;
     const NUMBER: i64 = 0x8004_5430;
@@ -171,7 +171,7 @@ fn terminal(log: &Path) -> io::Result<String> {
     call(libc::SYS_ioctl, &mut [Arg::N(raw.into()), Arg::N(UNLOCK), Arg::B(&mut unlocked)])?;
     call(libc::SYS_ioctl, &mut [Arg::N(raw.into()), Arg::N(NUMBER), Arg::B(&mut number)])?;
     let path = format!("/dev/pts/{}", u32::from_ne_bytes(number));
-    // Held open, or reading the other side fails until somebody comes.
+    // Keep it open, or reading the other side fails until someone opens it.
     let slave = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(&path)?;
     let log = log.to_owned();
     thread::spawn(move || {

@@ -1,4 +1,5 @@
-//! Gaining powers: other users, capabilities, programs that have them, calls that a filter may not know, the user's terminal.
+//! Gains privileges: other users, capabilities, privileged programs, calls that a filter may not know, the user's
+//! terminal.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -41,7 +42,8 @@ fn i386(world: &World, tried: &mut Tried) {
             Ok(got)
         }
     };
-    // unshare of a user namespace, socket by its own number (packets), ptrace of the first process, a signal to the victim.
+    // unshare of a user namespace, socket by its own number (packets), ptrace of the first process, a signal to the
+    // victim.
     tried.way("getpid", result(int80(20, 0, 0, 0)));
     tried.way("unshare", result(int80(310, 0x1000_0000, 0, 0)));
     tried.way("socket", result(int80(359, libc::AF_ALG, libc::SOCK_SEQPACKET, 0)));
@@ -105,7 +107,7 @@ fn setuid_programs(world: &World, tried: &mut Tried) {
 fn setuid_plant(_: &World, tried: &mut Tried) {
     let program = here("planted");
     let _ = fs::write(&program, "#!/bin/sh\n");
-    // In a workspace without a foreign owner the mode alone means nothing; with one it is a door.
+    // Without a foreign owner the mode alone means nothing; with one it is a way in.
     let planted = std::os::unix::fs::chown(&program, Some(65534), None)
         .and_then(|()| fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)));
     tried.way("of another user", planted.map(|()| "made"));
@@ -118,7 +120,8 @@ fn setuid_plant(_: &World, tried: &mut Tried) {
     let _ = fs::remove_file(program);
 }
 
-/// Whoever outside executes such a file has the rights of whom acquit runs as.
+/// Sets the set-uid and set-gid bits. Anyone outside who executes such a file gets the privileges of the user that
+/// runs acquit.
 fn setuid_bits(_: &World, tried: &mut Tried) {
     const FCHMODAT2: i64 = 452;
     let program = here("lending");
@@ -161,7 +164,7 @@ fn setuid_bits(_: &World, tried: &mut Tried) {
             let _ = fs::remove_file(&program);
         }
     }
-    // Files are made with neither bit; folders may get the set-gid bit, as `git init --shared` gives it to them.
+    // Files must get neither bit; folders may get the set-gid bit, as `git init --shared` sets it.
     for bits in [0o2755, 0o2600] {
         let flags = i64::from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
         let here = i64::from(libc::AT_FDCWD);

@@ -1,4 +1,4 @@
-//! Other processes: reading, signalling, tracing, tuning them; and living on after the leg.
+//! Attacks other processes: reads, signals, traces and tunes them; survives the leg.
 
 use std::fs::{self, File};
 use std::io;
@@ -35,7 +35,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("raise-limits", "raises its own limits", raise),
 ];
 
-/// How long something that lives on would live: long enough to be seen, and it ends by itself.
+/// How long a survivor lives: long enough to be seen, and it ends by itself.
 const AFTERLIFE: Duration = Duration::from_secs(40);
 
 fn targets(world: &World) -> Vec<i32> {
@@ -48,7 +48,7 @@ fn targets(world: &World) -> Vec<i32> {
     pids
 }
 
-/// Looks for a canary in a file of every process; what has none says nothing.
+/// Searches for a canary in a file of every process.
 fn search(world: &World, tried: &mut Tried, file: &str) {
     for pid in targets(world) {
         let path = format!("/proc/{pid}/{file}");
@@ -69,7 +69,7 @@ fn cmdlines(world: &World, tried: &mut Tried) {
     search(world, tried, "cmdline");
 }
 
-/// Those that are not its own: its parents up to the helper are what it may not touch.
+/// Returns processes that are not its own. It must not touch its parents up to the helper.
 fn strangers(world: &World) -> [i32; 2] {
     [1, world.pid("victim")]
 }
@@ -112,7 +112,8 @@ fn vm(world: &World, tried: &mut Tried) {
                 Arg::N(1),
                 Arg::N(0),
             ];
-            // The address is one of ours, where the other has most likely nothing: EFAULT means that it was looked at.
+            // The address is one of ours, where the other process most likely has nothing: EFAULT means that access was
+            // allowed.
             tried.reaches(&format!("pid {pid}"), call(number, args), &[libc::EFAULT]);
         }
     }
@@ -135,7 +136,7 @@ fn ptrace(world: &World, tried: &mut Tried) {
                 let _ =
                     call(libc::SYS_ptrace, &mut [Arg::N(DETACH), Arg::N(pid.into()), Arg::N(0), Arg::N(0)]);
             }
-            // What it started itself is its own; a tracer of pid 1 holds everything.
+            // It may trace what it started itself; a tracer of pid 1 controls everything.
             if pid == 1 || pid == world.pid("victim") {
                 tried.way(&format!("{name} {pid}"), got);
             }
@@ -184,7 +185,7 @@ fn kill_init(world: &World, tried: &mut Tried) {
     if !world.shut_in() {
         return tried.absent("a pid namespace: pid 1 is the machine's");
     }
-    // The kernel takes the signal and drops it; what counts is that the leg goes on.
+    // The kernel accepts the signal and drops it; what counts is that the leg continues.
     for signal in [libc::SIGSTOP, libc::SIGKILL, libc::SIGQUIT] {
         tried.way("kill 1", call(libc::SYS_kill, &mut [Arg::N(1), Arg::N(signal.into())]));
     }
@@ -204,7 +205,7 @@ fn steal(world: &World, tried: &mut Tried) {
             let opened = open_by(libc::SYS_pidfd_open, &mut [Arg::N(pid.into()), Arg::N(0)]);
             let got = opened.and_then(|open| {
                 let args = &mut [Arg::N(open.as_raw_fd().into()), Arg::N(number), Arg::N(0)];
-                // A descriptor that is not open says that the door was.
+                // EBADF for a descriptor that is not open means that access was allowed.
                 match open_by(libc::SYS_pidfd_getfd, args) {
                     Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok("looked at"),
                     other => other.map(|_| "taken"),
@@ -251,7 +252,7 @@ fn pid_reuse(world: &World, tried: &mut Tried) {
     }
 }
 
-/// Goes away from whoever started it and does something there.
+/// Detaches from its parent and runs `act` there.
 fn away(act: impl FnOnce()) -> io::Result<&'static str> {
     match fork()? {
         Forked::Parent(pid) => {
@@ -274,7 +275,7 @@ fn away(act: impl FnOnce()) -> io::Result<&'static str> {
 fn outlive(world: &World, tried: &mut Tried) {
     let marker = world.text("marker").to_owned();
     let lived = away(|| {
-        // The mark in its arguments is what the test looks for.
+        // The test looks for the marker in its arguments.
         let mut sleep = Command::new("sh");
         sleep.args(["-c", "trap '' TERM HUP INT QUIT; sleep 40; :", &marker]);
         sleep.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,6 +1,7 @@
-//! Misusing the one way out that there is under `model`: the proxy, found as any tool finds it, by the environment.
+//! Misuses the only way out under `model`: the proxy, found through the environment as any tool does.
 //!
-//! Names end in `.invalid` or are addresses of loopback and documentation, so that a proxy that lets them through reaches nobody.
+//! Names end in `.invalid` or are loopback and documentation addresses, so that a proxy that lets them through reaches
+//! nobody.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,10 +23,10 @@ pub(super) const ATTACKS: &[Attack] = &[
 
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// More than a tool opens at a time.
+/// More connections than a tool opens at a time.
 const MANY: usize = 300;
 
-/// Where the environment says that the proxy is.
+/// Returns the proxy address from the environment.
 fn address() -> Option<SocketAddr> {
     let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     let value = names.iter().find_map(|name| std::env::var(name).ok())?;
@@ -65,7 +66,7 @@ fn ask(request: &str) -> io::Result<String> {
     Ok(format!("{status}, and {length} bytes"))
 }
 
-/// An end without an answer is a refusal too.
+/// A connection that ends without an answer is a refusal too.
 fn refused(error: &io::Error) -> io::Error {
     let errno = error.raw_os_error().filter(|errno| *errno != libc::EAGAIN).unwrap_or(libc::ECONNRESET);
     io::Error::from_raw_os_error(errno)
@@ -75,7 +76,7 @@ fn connect(to: &str) -> io::Result<String> {
     ask(&format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n"))
 }
 
-/// Whether there is one to misuse.
+/// Returns whether there is a proxy to misuse.
 fn there(tried: &mut Tried) -> bool {
     let there = address().is_some();
     if !there {
@@ -141,7 +142,7 @@ fn loopback(world: &World, tried: &mut Tried) {
         ] {
             tried.way(host, connect(&format!("{host}:{port}")));
         }
-        // The listed one under a name that is not listed.
+        // The listed host under a name that is not listed.
         for host in ["localhost", "127.1", "2130706433", "[::ffff:127.0.0.1]"] {
             tried.way(host, connect(&format!("{host}:{}", world.port("listed"))));
         }
@@ -205,7 +206,7 @@ fn flood(world: &World, tried: &mut Tried) {
         let held: Vec<TcpStream> = (0..MANY).map_while(|_| open().ok()).collect();
         let count = held.len();
         drop(held);
-        // What counts is that the proxy still works for whoever comes after.
+        // What counts is that the proxy still works for the next client.
         let after = connect(&format!("127.0.0.1:{}", world.port("listed")));
         match after {
             Ok(_) => _ = tried.way("held", Err::<&str, _>(io::Error::from_raw_os_error(libc::EMFILE))),

@@ -1,4 +1,4 @@
-//! Reading what is private: keys and logins in the user's home, acquit's store, other tasks, other users.
+//! Reads private data: keys and logins in the user's home, acquit's store, other tasks, other users.
 //!
 //! A secret of the home is a line of [`SECRETS`]; the test puts a canary there, and the verb tries to read it.
 
@@ -12,12 +12,12 @@ use super::sys::{Arg, call, open_by, text};
 use super::world::{self, MARK};
 use super::{Attack, Tried, World};
 
-/// Asks how many segments of shared memory there are.
+/// Queries the number of shared memory segments.
 const SHM_INFO: i64 = 14;
 
 macro_rules! secrets {
     ($(($verb:literal, $file:literal)),* $(,)?) => {
-        /// Verb and file in the home, with something in it that only its owner may know.
+        /// Verbs, each with a file in the home whose contents only its owner may know.
         pub const SECRETS: &[(&str, &str)] = &[$(($verb, $file)),*];
         pub(super) const ATTACKS: &[Attack] = &[
             $(($verb, concat!("reads ~/", $file), |world, tried| in_home(world, tried, $file)),)*
@@ -81,14 +81,14 @@ secrets![
     ("read-unknown-tool", ".newtool/token"),
 ];
 
-/// Reads a file that has a canary in it. Another file in its place, such as one of the attacker's own, tells nothing.
+/// Reads a file with a canary. Another file in its place, such as one of the attacker's own, proves nothing.
 fn look(path: impl AsRef<Path>) -> io::Result<String> {
     world::look(path).and_then(|found| {
         if found.starts_with(MARK) { Ok(found) } else { Err(io::Error::from_raw_os_error(libc::ENODATA)) }
     })
 }
 
-/// A file that is hidden, which the host replaces now and then, and one that the host makes only later.
+/// Reads a hidden file that the host replaces now and then, and one that the host creates later.
 fn renamed(world: &World, tried: &mut Tried) {
     let folder = world.path("shown");
     for name in ["hidden", "later"] {
@@ -102,7 +102,7 @@ fn renamed(world: &World, tried: &mut Tried) {
     }
 }
 
-/// Settings that no build needs.
+/// Reads settings that no build needs.
 fn services(_: &World, tried: &mut Tried) {
     for path in [
         "/etc/ssh",
@@ -117,7 +117,7 @@ fn services(_: &World, tried: &mut Tried) {
     }
 }
 
-/// Every way to one file.
+/// Tries every way to one file.
 fn every_way(tried: &mut Tried, path: &Path) {
     tried.way("plain", look(path));
     for (name, path) in detours(path) {
@@ -151,7 +151,7 @@ fn listed(path: impl AsRef<Path>) -> io::Result<String> {
 
 fn list_home(world: &World, tried: &mut Tried) {
     let home = world.path("home");
-    // An empty home, or one with the folders of declared caches only, tells nothing.
+    // An empty home, or one with only the folders of declared caches, proves nothing.
     let there = |file: &&str| home.join(file).metadata().is_ok_and(|meta| meta.len() > 0);
     let known: Vec<&str> =
         SECRETS.iter().map(|(_, file)| *file).filter(|file| *file != ".gitconfig").filter(there).collect();
@@ -165,7 +165,7 @@ fn shadow(_: &World, tried: &mut Tried) {
         ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/sudoers", "/etc/ssh/ssh_host_ed25519_key"]
     {
         if file == "/etc/shadow" || Path::new(file).exists() {
-            // An empty file lies where one is hidden.
+            // An empty file is in place of a hidden one.
             let read = fs::read(file).and_then(|text| match text.len() {
                 0 => Err(std::io::Error::from_raw_os_error(libc::EACCES)),
                 length => Ok(length),
@@ -181,7 +181,7 @@ fn other_homes(world: &World, tried: &mut Tried) {
     let own = world.path("root");
     for home in homes.iter().filter(|home| !own.starts_with(home)) {
         let found = fs::read_dir(home).and_then(|mut entries| {
-            // An empty folder lies where a home is hidden.
+            // An empty folder is in place of a hidden home.
             entries.next().map(|_| "listed").ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
         });
         tried.way(&home.to_string_lossy(), found);

@@ -1,4 +1,4 @@
-//! Sockets of kinds that leave the machine by side doors, and doors of other programs on this machine.
+//! Uses kinds of sockets that leave the machine by side channels, and sockets of other programs on this machine.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -29,10 +29,10 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("odd-families", "opens sockets of families that nobody needs", odd),
 ];
 
-/// How long an answer is waited for.
+/// Timeout for an answer.
 const ANSWER: Duration = Duration::from_millis(500);
 
-/// Says something, and gives what is answered.
+/// Sends something and returns the answer.
 fn say(mut stream: UnixStream) -> io::Result<String> {
     stream.set_read_timeout(Some(ANSWER))?;
     stream.write_all(b"hostile words\n")?;
@@ -53,7 +53,7 @@ fn pathname(world: &World, tried: &mut Tried) {
     let path = world.path("socket");
     tried.way("plain", UnixStream::connect(&path).and_then(say));
     for (name, path) in detours(&path) {
-        // The kernel takes 107 bytes; a longer path is reached from its folder.
+        // The kernel accepts 107 bytes; a longer path is reached from its folder.
         let folder = path.parent().unwrap_or(&path);
         let entered = || {
             let file = std::fs::OpenOptions::new();
@@ -74,7 +74,7 @@ fn pathname(world: &World, tried: &mut Tried) {
 fn shown(world: &World, tried: &mut Tried) {
     for key in ["shown", "toolchain", "cache"] {
         let folder = world.path(key);
-        // The folder itself is there, or there is nothing to attack.
+        // If the folder itself does not exist, there is nothing to attack.
         tried.way(key, UnixStream::connect(folder.join("door")).and_then(say));
         let sent = UnixDatagram::unbound();
         tried.way(key, sent.and_then(|socket| socket.send_to(b"hostile words", folder.join("door-d"))));
@@ -100,7 +100,8 @@ fn odd_pairs(_: &World, tried: &mut Tried) {
             libc::SYS_socketpair,
             &mut [Arg::N(family.into()), Arg::N(kind.into()), Arg::N(0), Arg::B(&mut pair)],
         );
-        // A family that has no pairs says so by itself, after a socket was made. The filter says that there is no such family.
+        // A family without socket pairs says so after it created a socket. The filter says that the family does not
+        // exist.
         let made = match made {
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(0),
             other => other,
@@ -165,12 +166,12 @@ fn services(_: &World, tried: &mut Tried) {
         "/run/user/1000/gnupg/S.gpg-agent",
         "/run/nscd/socket",
     ] {
-        // Connected only: nothing is said to a service of the machine.
+        // Only connect; send nothing to a service of the machine.
         tried.way(path, UnixStream::connect(Path::new(path)).map(|_| "connected"));
     }
 }
 
-/// A socket of a kind.
+/// Creates a socket of this kind.
 pub(super) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     let args =
         &mut [Arg::N(family.into()), Arg::N(i64::from(kind | libc::SOCK_CLOEXEC)), Arg::N(protocol.into())];
@@ -204,7 +205,7 @@ fn alg(_: &World, tried: &mut Tried) {
 fn netlink_route(_: &World, tried: &mut Tried) {
     const DELETE_ADDRESS: u16 = 21;
     const SET_LINK: u16 = 19;
-    // An address that nobody has, on a link that there is not: with the right to do it, the kernel says so.
+    // An address that does not exist, on a link that does not exist: with permission, the kernel says so.
     for (name, kind, length) in [("address", DELETE_ADDRESS, 32_usize), ("link", SET_LINK, 32)] {
         let asked = || -> io::Result<&str> {
             let open = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
@@ -235,7 +236,7 @@ fn netlink_route(_: &World, tried: &mut Tried) {
 }
 
 fn netlink_others(_: &World, tried: &mut Tried) {
-    // Sockets diagnosis, netfilter, audit, uevents, connector, generic.
+    // Socket diagnosis, netfilter, audit, uevents, connector, generic.
     for (name, protocol) in [
         ("sock_diag", 4),
         ("xfrm", 6),

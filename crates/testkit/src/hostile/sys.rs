@@ -1,4 +1,4 @@
-//! Calls to the kernel as an attacker makes them: by number. Everything unsafe of the attacks is in this file.
+//! System calls by number, as an attacker makes them. All unsafe code of the attacks is in this file.
 #![allow(
     unsafe_code,
     reason = "attacks are made of calls that no safe library offers, in ways none would allow"
@@ -12,15 +12,15 @@ use std::path::Path;
 
 /// An argument of a call.
 pub(super) enum Arg<'a> {
-    /// A number or a flag.
+    /// A number or flags.
     N(i64),
-    /// A text that ends with a zero.
+    /// A NUL-terminated text.
     S(&'a CStr),
-    /// A place that the kernel may read and write, as far as its length.
+    /// A buffer that the kernel may read and write.
     B(&'a mut [u8]),
 }
 
-/// Calls the kernel. Buffers must be as large as the call takes them to be.
+/// Makes a system call. Buffers must be as large as the call expects.
 pub(super) fn call(number: c_long, args: &mut [Arg<'_>]) -> io::Result<i64> {
     let mut raw: [c_long; 6] = [0; 6];
     for (place, arg) in raw.iter_mut().zip(args.iter_mut()) {
@@ -30,35 +30,35 @@ pub(super) fn call(number: c_long, args: &mut [Arg<'_>]) -> io::Result<i64> {
             Arg::B(bytes) => bytes.as_mut_ptr() as c_long,
         };
     }
-    // SAFETY: pointers lead to values that outlive the call; their lengths are what the attack passes beside them.
+    // SAFETY: pointers are to values that outlive the call; the attack passes their lengths beside them.
     let got = unsafe { libc::syscall(number, raw[0], raw[1], raw[2], raw[3], raw[4], raw[5]) };
     if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got) }
 }
 
-/// A call whose result is a descriptor.
+/// Makes a call that returns a descriptor.
 pub(super) fn open_by(number: c_long, args: &mut [Arg<'_>]) -> io::Result<OwnedFd> {
     let got = call(number, args)?;
     let raw = i32::try_from(got).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
-    // SAFETY: the kernel has just given it to us, and nobody else knows it.
+    // SAFETY: the kernel just returned it, and nothing else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
-/// A path as the kernel takes it.
+/// Converts a path for the kernel.
 pub(super) fn text(path: impl AsRef<Path>) -> CString {
     CString::new(path.as_ref().as_os_str().as_bytes()).unwrap_or_default()
 }
 
-/// Which side of a fork this is.
+/// The side of a fork.
 pub(super) enum Forked {
-    /// The old process, with the number of the new one.
+    /// The parent, with the pid of the child.
     Parent(i32),
-    /// The new one.
+    /// The child.
     Child,
 }
 
 /// Forks.
 pub(super) fn fork() -> io::Result<Forked> {
-    // SAFETY: attacks have one thread, so the copy is whole.
+    // SAFETY: attacks have one thread, so the copy is complete.
     match unsafe { libc::fork() } {
         0 => Ok(Forked::Child),
         pid if pid > 0 => Ok(Forked::Parent(pid)),
@@ -72,52 +72,52 @@ pub(super) fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Asks to be killed after so many seconds.
+/// Schedules its own end after this many seconds.
 pub(super) fn alarm(seconds: u32) {
     // SAFETY: always sound; the default action is to end the process.
     unsafe { libc::alarm(seconds) };
 }
 
-/// Takes a limit on the size of files as a refusal, not as an end.
+/// Makes a file size limit an error instead of a signal that ends the process.
 pub(super) fn survive_file_limit() {
-    // SAFETY: ignoring has no handler that could do anything.
+    // SAFETY: ignoring a signal runs no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Ignores what asks a process to end.
+/// Ignores signals that ask a process to end.
 pub(super) fn ignore_requests() {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGALRM, libc::SIGPIPE] {
-        // SAFETY: ignoring has no handler that could do anything.
+        // SAFETY: ignoring a signal runs no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }
 
-/// Reaps a child, and gives its wait status.
+/// Reaps a child and returns its wait status.
 pub(super) fn wait(pid: i32) -> i32 {
     let mut status = 0;
-    // SAFETY: the place is valid.
+    // SAFETY: the pointer is valid.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     status
 }
 
-/// Takes memory that is really there, so many bytes, and never gives it back.
+/// Allocates and touches this many bytes of memory, and never frees them.
 pub(super) fn take_memory(bytes: usize) -> io::Result<()> {
     map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
 }
 
-/// The same, as memory that children share.
+/// Does the same with memory that children share.
 pub(super) fn take_shared_memory(bytes: usize) -> io::Result<()> {
     map(bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
 }
 
-/// Fills a file by a mapping that stays. The file must be so large.
+/// Fills a file through a mapping that stays. The file must have this size.
 pub(super) fn fill_by_mapping(file: &std::fs::File, bytes: usize) -> io::Result<()> {
     map(bytes, libc::MAP_SHARED, std::os::fd::AsRawFd::as_raw_fd(file))
 }
 
-/// Keeps a file by a mapping of its first page, which is never touched.
+/// Keeps a file open through a mapping of its first page, which is never touched.
 pub(super) fn keep_by_mapping(file: &std::fs::File) -> io::Result<()> {
-    // SAFETY: a new mapping of nobody's, which nobody reads.
+    // SAFETY: a new mapping that nothing else uses or reads.
     let place = unsafe {
         let file = std::os::fd::AsRawFd::as_raw_fd(file);
         libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, file, 0)
@@ -126,7 +126,7 @@ pub(super) fn keep_by_mapping(file: &std::fs::File) -> io::Result<()> {
 }
 
 fn map(bytes: usize, flags: i32, file: i32) -> io::Result<()> {
-    // SAFETY: a new mapping of nobody's; one byte of each page is written, inside of it.
+    // SAFETY: a new mapping that nothing else uses; one byte of each page is written, inside of it.
     unsafe {
         let place =
             libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0);
@@ -144,7 +144,7 @@ fn map(bytes: usize, flags: i32, file: i32) -> io::Result<()> {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn int80(number: i32, first: i32, second: i32, third: i32) -> i64 {
     let mut got: i64 = number.into();
-    // SAFETY: the calls used take numbers only. rbx is the compiler's, so it is put back.
+    // SAFETY: the calls used take only numbers. The compiler reserves rbx, so it is restored.
     unsafe {
         std::arch::asm!(
             "xchg {first:r}, rbx", "int 0x80", "xchg {first:r}, rbx",

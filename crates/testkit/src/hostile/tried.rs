@@ -1,9 +1,9 @@
-//! What came of an attack, way by way, as one line.
+//! The result of an attack, way by way, as one line.
 
 use std::fmt;
 use std::io;
 
-/// The most ways that a line tells of; the rest are counted.
+/// Maximum number of ways to list; the rest are counted.
 const SHOWN: usize = 8;
 
 /// The results of an attack's ways.
@@ -16,7 +16,7 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// A way that either worked, with something to say about it, or was refused.
+    /// Records a way that either worked, with a description, or was refused.
     pub(super) fn way(&mut self, name: &str, result: io::Result<impl fmt::Display>) -> bool {
         match result {
             Ok(what) => self.done.push(format!("{name}: {what}")),
@@ -28,7 +28,7 @@ impl Tried {
         self.done.last().is_some_and(|done| done.starts_with(name))
     }
 
-    /// A call that is made so that it has no effect: these errors say that nothing but its arguments was wrong.
+    /// Records a call that cannot have an effect. The `reached` errors mean that only its arguments were wrong.
     pub(super) fn reaches(&mut self, name: &str, result: io::Result<i64>, reached: &[i32]) {
         match result {
             Err(error) if error.raw_os_error().is_some_and(|errno| reached.contains(&errno)) => {
@@ -40,12 +40,12 @@ impl Tried {
         }
     }
 
-    /// Something that this machine does not have, so that it cannot be attacked.
+    /// Records something that this machine does not have, so that it cannot be attacked.
     pub(super) fn absent(&mut self, what: &str) {
         self.absent.push(what.to_owned());
     }
 
-    /// Something that went wrong with the attack itself.
+    /// Records a failure of the attack itself.
     pub(super) fn error(&mut self, what: &str) {
         self.errors.push(what.to_owned());
     }
@@ -72,7 +72,7 @@ impl fmt::Display for Tried {
     }
 }
 
-/// The name of an error, as the kernel's headers have it.
+/// Returns the name of an error in the kernel's headers.
 fn name(errno: i32) -> String {
     const NAMES: [(i32, &str); 42] = [
         (libc::EPERM, "EPERM"),

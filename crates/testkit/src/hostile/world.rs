@@ -1,14 +1,14 @@
-//! What the attacker was told about the world outside: places, numbers, addresses. As a file of `key=value` lines.
+//! What the attacker knows about the world outside: paths, numbers, addresses, in a file of `key=value` lines.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// What every canary begins with. An attacker prints the canaries that it finds and nothing else of what it reads.
+/// Prefix of all canaries. An attacker prints only canaries of what it reads.
 pub const MARK: &str = "CANARY-";
 
-/// How much of a file an attacker looks at.
+/// Number of bytes that an attacker reads of a file.
 const LOOK: u64 = 1024 * 1024;
 
 /// The world outside.
@@ -16,7 +16,7 @@ const LOOK: u64 = 1024 * 1024;
 pub struct World(BTreeMap<String, String>);
 
 impl World {
-    /// Reads the file. What is missing in it is empty, and fails in the attack that needs it.
+    /// Reads the file. Missing values are empty, and fail in the attack that needs them.
     pub(super) fn read(file: &str) -> Self {
         let text = fs::read_to_string(file).unwrap_or_default();
         Self(
@@ -36,8 +36,8 @@ impl World {
         self.text(key).parse().unwrap_or(0)
     }
 
-    /// Whether this process has other namespaces than whoever wrote the file, so that a bomb, a mount or a signal to everybody
-    /// stays inside.
+    /// Returns whether this process has other namespaces than the one that wrote the file, so that bombs, mounts and
+    /// signals to all processes stay inside.
     pub(super) fn shut_in(&self) -> bool {
         ["pid", "user", "mnt"].iter().all(|kind| {
             let own = fs::read_link(format!("/proc/self/ns/{kind}")).unwrap_or_default();
@@ -51,7 +51,7 @@ impl World {
     }
 }
 
-/// Reads a file, and tells of it only canaries and its length.
+/// Reads a file. Returns only its canaries or its length.
 pub(super) fn look(path: impl AsRef<Path>) -> io::Result<String> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut bytes = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn look(path: impl AsRef<Path>) -> io::Result<String> {
     Ok(canaries(&bytes).unwrap_or_else(|| format!("{} bytes", bytes.len())))
 }
 
-/// The first canary in what was read.
+/// Returns the first canary in bytes.
 pub(super) fn canaries(bytes: &[u8]) -> Option<String> {
     let at = bytes.windows(MARK.len()).position(|window| window == MARK.as_bytes())?;
     let word = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-');

@@ -7,7 +7,7 @@ use super::script::Stop;
 use super::serve::{Spoken, event, halves};
 use super::tools::Reply;
 
-/// What is in a request.
+/// Parses a request.
 pub(super) fn read(body: &Value) -> Asked {
     let mut asked = Asked {
         system: body["system"].to_string(),
@@ -25,7 +25,7 @@ pub(super) fn read(body: &Value) -> Asked {
             }
             continue;
         }
-        // A result comes before the words that the agent program adds to it.
+        // A result comes before the text that the agent program adds to it.
         for block in &blocks {
             match block["type"].as_str() {
                 Some("tool_result") => asked.turns.push(Turn::Result),
@@ -44,7 +44,7 @@ pub(super) fn read(body: &Value) -> Asked {
     asked
 }
 
-/// The answer as events.
+/// Formats the answer as events.
 pub(super) fn stream(reply: &Reply) -> Spoken {
     let mut message = message(reply);
     let blocks = message["content"].take();
@@ -84,7 +84,7 @@ pub(super) fn stream(reply: &Reply) -> Spoken {
     Spoken { events, half }
 }
 
-/// The answer as one piece; also the message that a stream begins with.
+/// Formats the answer as one message; also the first message of a stream.
 pub(super) fn message(reply: &Reply) -> Value {
     let mut content = Vec::new();
     if !reply.text.is_empty() {
@@ -117,7 +117,7 @@ fn stop_reason(reply: &Reply) -> &'static str {
     }
 }
 
-/// An error as a body, and with the event's name as an event.
+/// Formats an error as a body, which is also the data of an error event.
 pub(super) fn error(status: u16, kind: Option<&str>, message: &str) -> Value {
     let kind = kind.unwrap_or(match status {
         400 => "invalid_request_error",

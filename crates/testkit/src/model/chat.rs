@@ -7,7 +7,7 @@ use super::script::Stop;
 use super::serve::{Spoken, event, halves, words};
 use super::tools::Reply;
 
-/// What is in a request.
+/// Parses a request.
 pub(super) fn read(body: &Value) -> Asked {
     let mut asked =
         Asked { model: body["model"].as_str().unwrap_or_default().to_owned(), ..Asked::default() };
@@ -31,7 +31,7 @@ pub(super) fn read(body: &Value) -> Asked {
     asked
 }
 
-/// The answer as events.
+/// Formats the answer as events.
 pub(super) fn stream(reply: &Reply) -> Spoken {
     let chunk = |delta: Value, finish: Value| {
         let choices = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
@@ -65,7 +65,7 @@ pub(super) fn stream(reply: &Reply) -> Spoken {
     Spoken { events, half }
 }
 
-/// The answer as one piece.
+/// Formats the answer as one message.
 pub(super) fn whole(reply: &Reply) -> Value {
     let content = if reply.text.is_empty() { Value::Null } else { json!(reply.text) };
     let mut message = json!({"role": "assistant", "content": content});
@@ -111,7 +111,7 @@ fn usage(reply: &Reply) -> Value {
     })
 }
 
-/// An error as a body, in both of OpenAI's protocols.
+/// Formats an error as a body, for both OpenAI protocols.
 pub(super) fn error(status: u16, kind: Option<&str>, message: &str) -> Value {
     let kind = kind.unwrap_or(match status {
         400 | 404 => "invalid_request_error",

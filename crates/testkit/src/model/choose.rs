@@ -1,10 +1,10 @@
-//! Which step of which script answers a request: told from the conversation in it alone.
+//! Chooses the step of a script that answers a request, based only on the conversation in it.
 
 use serde_json::Value;
 
 use super::script::{Answer, Call, Scripts, Step, Stop};
 
-/// A request to a model, whatever the protocol.
+/// A request to a model, in any protocol.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) system: String,
@@ -13,10 +13,10 @@ pub(super) struct Asked {
     pub(super) model: String,
 }
 
-/// What matters of a conversation, in order.
+/// The relevant turns of a conversation, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Words of the user, or of the agent program in the user's place.
+    /// Text of the user, or of the agent program in the user's place.
     User(String),
     /// The model said something and called nothing.
     Said,
@@ -28,13 +28,13 @@ pub(super) enum Turn {
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     pub(super) name: String,
-    /// The protocol's group of tools that it stands in, to be named with the call.
+    /// Namespace of the tool in the protocol, to be named in calls.
     pub(super) namespace: Option<String>,
     /// JSON Schema of its arguments.
     pub(super) schema: Value,
 }
 
-/// A step to take.
+/// The chosen step.
 #[derive(Debug)]
 pub(super) struct Chosen<'a> {
     pub(super) script: &'a str,
@@ -43,7 +43,7 @@ pub(super) struct Chosen<'a> {
     pub(super) step: Option<&'a Step>,
 }
 
-/// The name between the last `[[` and `]]` that is one of the scripts'.
+/// Returns the script named by the last `[[name]]` that is a known script.
 fn marker<'a>(text: &str, scripts: &'a Scripts) -> Option<(&'a str, &'a [Step])> {
     text.rmatch_indices("[[").find_map(|(at, opening)| {
         let (name, _) = text[at + opening.len()..].split_once("]]")?;
@@ -51,12 +51,12 @@ fn marker<'a>(text: &str, scripts: &'a Scripts) -> Option<(&'a str, &'a [Step])>
     })
 }
 
-/// Whether the agent has the model write edits into its text instead of calling tools. Aider does, and says so.
+/// Returns whether the agent expects edits in the text instead of tool calls. Aider does, and says so.
 pub(super) fn edits_in_text(asked: &Asked) -> bool {
     asked.tools.is_empty() && asked.system.contains("SEARCH/REPLACE")
 }
 
-/// The step to take, or `None` for a side call.
+/// Returns the step to take, or `None` for a side call.
 pub(super) fn choose<'a>(asked: &Asked, scripts: &'a Scripts) -> Option<Chosen<'a>> {
     if asked.tools.is_empty() && !edits_in_text(asked) {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn choose<'a>(asked: &Asked, scripts: &'a Scripts) -> Option<Chosen<'
     Some(Chosen { script, index, step: steps.get(index) })
 }
 
-/// How far a script has come when this was said since it began.
+/// Returns the position in a script after these turns since it started.
 fn position(steps: &[Step], since: &[Turn]) -> usize {
     let calls = |index: usize| steps.get(index).and_then(Step::answer).map_or(0, |answer| answer.calls.len());
     let ends_a_turn = |index: usize| {
@@ -86,7 +86,7 @@ fn position(steps: &[Step], since: &[Turn]) -> usize {
                 }
             }
             Turn::Result => {
-                // A result belongs to calls: what has none was passed without a trace in the conversation.
+                // A result belongs to calls. Steps without calls left no trace in the conversation, so skip them.
                 while index < steps.len() && calls(index) == 0 {
                     index += 1;
                 }
@@ -100,7 +100,7 @@ fn position(steps: &[Step], since: &[Turn]) -> usize {
     index
 }
 
-/// All that a script does from here to its next end of a turn, as one answer: for agents that take edits from the text.
+/// Combines the steps up to the end of the turn into one answer, for agents that read edits from the text.
 pub(super) fn as_text(steps: &[Step]) -> Answer {
     let mut text = String::new();
     let mut last = Answer::default();
@@ -114,7 +114,7 @@ pub(super) fn as_text(steps: &[Step]) -> Answer {
                     ));
                 }
                 Call::Structured(value) => text.push_str(&format!("{value}\n")),
-                // There is nothing that would run them.
+                // Nothing would run them.
                 Call::Bash(_) | Call::Tool { .. } => {}
             }
         }

@@ -7,7 +7,7 @@ use super::script::Stop;
 use super::serve::{Spoken, event, words};
 use super::tools::Reply;
 
-/// What is in a request; the model stands in its path.
+/// Parses a request; the model is in its path.
 pub(super) fn read(body: &Value, model: &str) -> Asked {
     let system = words(&body["systemInstruction"]["parts"]);
     let mut asked = Asked { system, model: model.to_owned(), ..Asked::default() };
@@ -45,14 +45,14 @@ pub(super) fn read(body: &Value, model: &str) -> Asked {
     asked
 }
 
-/// The answer as events.
+/// Formats the answer as events.
 pub(super) fn stream(reply: &Reply) -> Spoken {
     let mut events = Vec::new();
     let (first, second) = reply.text.split_at(reply.text.floor_char_boundary(reply.text.len() / 2));
     if !first.is_empty() {
         events.push(event(None, &response(reply, vec![json!({"text": first})], None)));
     }
-    // The end of the text, the calls and the reason come together, as the real one sends them.
+    // The end of the text, the calls and the finish reason come together, as in the real API.
     let mut parts = Vec::new();
     if !second.is_empty() {
         parts.push(json!({"text": second}));
@@ -63,7 +63,7 @@ pub(super) fn stream(reply: &Reply) -> Spoken {
     Spoken { events, half }
 }
 
-/// The answer as one piece.
+/// Formats the answer as one message.
 pub(super) fn whole(reply: &Reply) -> Value {
     let text = (!reply.text.is_empty()).then(|| json!({"text": reply.text}));
     response(reply, text.into_iter().chain(calls(reply)).collect(), Some(finish(reply)))
@@ -97,7 +97,7 @@ fn response(reply: &Reply, parts: Vec<Value>, finish: Option<&str>) -> Value {
     })
 }
 
-/// An error as a body.
+/// Formats an error as a body.
 pub(super) fn error(status: u16, kind: Option<&str>, message: &str) -> Value {
     let kind = kind.unwrap_or(match status {
         400 => "INVALID_ARGUMENT",

@@ -1,18 +1,18 @@
-//! As much of HTTP/1.1 as clients of models need: one request, one answer, whole or in chunks, and the end.
+//! The part of HTTP/1.1 that clients of models need: one request, one answer, whole or chunked, then close.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// A longer header is nobody's.
+/// Maximum length of a header line.
 const LONGEST_LINE: u64 = 64 * 1024;
-/// Agents send a few hundred kilobytes; this is where a mistake ends.
+/// Maximum size of a body. Agents send a few hundred kilobytes; this stops a mistake.
 const LONGEST_BODY: u64 = 64 * 1024 * 1024;
 
-/// A request as it stands on the wire.
+/// A request as received.
 pub(crate) struct Raw {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Names in lower case.
+    /// Headers with lowercase names.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -22,12 +22,12 @@ impl Raw {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The path without the query.
+    /// Returns the path without the query.
     pub(crate) fn place(&self) -> &str {
         self.path.split('?').next().unwrap_or_default()
     }
 
-    /// Whether the client would rather speak something else over this connection.
+    /// Returns whether the client asks to upgrade the connection.
     pub(crate) fn wants_upgrade(&self) -> bool {
         self.header("upgrade").is_some()
     }
@@ -92,7 +92,7 @@ fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 fn head(status: u16, kind: &str, headers: &[(String, String)], framing: &str) -> String {
-    // Clients look at the number only.
+    // Clients look only at the status code.
     let mut head = format!("HTTP/1.1 {status} Scripted\r\ncontent-type: {kind}\r\nconnection: close\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -113,11 +113,11 @@ pub(crate) fn whole(
     to.write_all(body.as_bytes())
 }
 
-/// An answer in chunks, so that the client can tell an end from a break.
+/// A chunked answer, so that the client can tell the end from a broken connection.
 pub(crate) struct Chunked<'a>(&'a TcpStream);
 
 impl<'a> Chunked<'a> {
-    /// Begins with the headers of a stream of events.
+    /// Starts with the headers of an event stream.
     pub(crate) fn begin(mut to: &'a TcpStream) -> io::Result<Self> {
         let head = head(200, "text/event-stream", &[], "transfer-encoding: chunked");
         to.write_all(head.as_bytes())?;

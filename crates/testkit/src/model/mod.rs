@@ -1,12 +1,12 @@
-//! A model on the loopback that says what a script tells it: what real agent programs are driven against.
+//! A scripted model on loopback, for tests with real agent programs.
 //!
-//! It speaks the four protocols that agents use: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and
-//! Gemini's generateContent, each as a stream and whole. It holds no conversation. A `[[name]]` in the last marked
-//! message of the user picks the script, and what came after that message picks the step: so any number of agents share
-//! one model, and a session that is resumed goes on where it was. A call without tools, as agents make them to find a
-//! title, gets [`SIDE`]. Every request is kept for the test to look at.
+//! It implements the four protocols that agents use: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and
+//! Gemini's generateContent, each streamed and whole. It keeps no conversations. A `[[name]]` in the last marked user
+//! message selects the script, and what follows that message selects the step. So any number of agents can share one
+//! model, and a resumed session continues where it was. A call without tools, such as agents make to find a title, gets
+//! [`SIDE`]. Every request is recorded for the test.
 //!
-//! Nothing here waits without a limit, and dropping the [`Model`] ends what is still waiting.
+//! Every wait has a limit, and dropping the [`Model`] ends all waits.
 
 mod anthropic;
 mod chat;
@@ -30,35 +30,35 @@ use std::time::{Duration, Instant};
 pub use script::{Answer, Call, Fault, Refusal, Scripts, Step, Stop};
 pub use usual::usual;
 
-/// What a call without tools or without a script is answered with.
+/// The answer to a call without tools or without a script.
 pub const SIDE: &str = "a title";
 
-/// How long a request may take to arrive, and an answer to be taken.
+/// Timeout for reading a request and writing an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A request as it came, without what authenticates it.
+/// A recorded request, without credentials.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// `POST` and the like.
+    /// HTTP method.
     pub method: String,
-    /// With the query, without a key in it.
+    /// Path with the query, without keys.
     pub path: String,
-    /// Names in lower case. Of a credential only its kind is kept.
+    /// Headers with lowercase names. Of a credential only its kind is recorded.
     pub headers: Vec<(String, String)>,
-    /// The body, or null where there was none or it was no JSON.
+    /// Body, or null if there was none or it was not JSON.
     pub body: serde_json::Value,
-    /// The script that answered, and which of its steps; `None` for a side call.
+    /// Script and step that answered; `None` for a side call.
     pub step: Option<(String, usize)>,
 }
 
 impl Request {
-    /// The value of a header, by its name in lower case.
+    /// Returns a header by its lowercase name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A running model; it ends when this is dropped.
+/// A running model; it stops when dropped.
 #[derive(Debug)]
 pub struct Model {
     address: SocketAddr,
@@ -66,7 +66,7 @@ pub struct Model {
     listener: Option<JoinHandle<()>>,
 }
 
-/// What the threads of a model have in common.
+/// The state that the threads of a model share.
 #[derive(Debug, Default)]
 struct Shared {
     scripts: Scripts,
@@ -80,14 +80,14 @@ impl Shared {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for this long, or until the model ends.
+    /// Waits for this long, or until the model stops.
     fn wait(&self, limit: Duration) {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        // Either result is what was waited for.
+        // Either result ends the wait.
         drop(self.ending.wait_timeout_while(ended, limit, |ended| !*ended));
     }
 
-    /// Keeps a request; gives how often its step was asked for before.
+    /// Records a request. Returns how often its step was requested before.
     fn keep(&self, request: Request) -> usize {
         let mut kept = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let before = kept.iter().filter(|other| other.step.is_some() && other.step == request.step).count();
@@ -97,12 +97,12 @@ impl Shared {
 }
 
 impl Model {
-    /// A model with these scripts, at a port of its own.
+    /// Starts a model with these scripts on a free port.
     pub fn start(scripts: impl Into<Scripts>) -> std::io::Result<Self> {
         Self::start_at(scripts, 0)
     }
 
-    /// The same at a certain port.
+    /// Starts a model on this port.
     pub fn start_at(scripts: impl Into<Scripts>, port: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
@@ -112,38 +112,38 @@ impl Model {
         Ok(Self { address, shared, listener: Some(thread) })
     }
 
-    /// `http://127.0.0.1:` and the port, without a path.
+    /// Returns `http://127.0.0.1:` and the port, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The port it listens on.
+    /// Returns the port it listens on.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Every request so far, in the order in which they came.
+    /// Returns every request so far, in order.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Those that a script answered.
+    /// Returns the requests that a script answered.
     pub fn scripted(&self) -> Vec<Request> {
         self.requests().into_iter().filter(|request| request.step.is_some()).collect()
     }
 
-    /// Waits until this many requests were answered by scripts; whether they were, in time.
+    /// Waits until scripts answered this many requests. Returns whether they did in time.
     pub fn wait_for(&self, scripted: usize, limit: Duration) -> bool {
         self.wait_until(limit, || self.scripted().len() >= scripted)
     }
 
-    /// Waits until this many requests came, of whatever kind; whether they did, in time.
+    /// Waits for this many requests of any kind. Returns whether they came in time.
     pub fn wait_for_any(&self, requests: usize, limit: Duration) -> bool {
         self.wait_until(limit, || self.requests().len() >= requests)
     }
 
     fn wait_until(&self, limit: Duration, held: impl Fn() -> bool) -> bool {
-        /// Between two looks.
+        /// Poll interval.
         const PAUSE: Duration = Duration::from_millis(5);
         let until = Instant::now() + limit;
         while !held() {
@@ -160,10 +160,10 @@ impl Drop for Model {
     fn drop(&mut self) {
         *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.shared.ending.notify_all();
-        // The listener looks at the flag after each connection; this is the last.
+        // The listener checks the flag after each connection; this is the last.
         let _ = TcpStream::connect_timeout(&self.address, PATIENCE);
         if let Some(thread) = self.listener.take() {
-            // A panic in there has been printed, and a test that panics must not panic again.
+            // A panic in there was printed, and a panicking test must not panic again.
             let _ = thread.join();
         }
     }
@@ -174,11 +174,11 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.is_over() {
             return;
         }
-        // A client that went away before it was accepted is none.
+        // Ignore a client that left before it was accepted.
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // Who talks to it has seen it already when the connection broke.
+            // The client already noticed if the connection broke.
             let _ = serve::connection(stream, &shared);
         });
     }

@@ -7,7 +7,7 @@ use super::script::Stop;
 use super::serve::{Spoken, event, halves, words};
 use super::tools::Reply;
 
-/// What is in a request.
+/// Parses a request.
 pub(super) fn read(body: &Value) -> Asked {
     let mut asked = Asked {
         system: body["instructions"].as_str().unwrap_or_default().to_owned(),
@@ -44,7 +44,7 @@ fn tool(entry: &Value, namespace: Option<&str>) -> Option<Tool> {
     Some(Tool { name, namespace: namespace.map(str::to_owned), schema: entry["parameters"].clone() })
 }
 
-/// The answer as events.
+/// Formats the answer as events.
 pub(super) fn stream(reply: &Reply) -> Spoken {
     let whole = whole(reply);
     let mut begun = whole.clone();
@@ -103,7 +103,7 @@ pub(super) fn stream(reply: &Reply) -> Spoken {
     Spoken { events, half }
 }
 
-/// The answer as one piece.
+/// Formats the answer as one message.
 pub(super) fn whole(reply: &Reply) -> Value {
     let number = reply.number;
     let mut output = Vec::new();
@@ -146,7 +146,7 @@ pub(super) fn whole(reply: &Reply) -> Value {
     })
 }
 
-/// An error in the middle of a stream.
+/// Formats an error in the middle of a stream.
 pub(super) fn failed(message: &str) -> String {
     let error = json!({"code": "server_error", "message": message});
     let response = json!({"id": "resp_failed", "object": "response", "status": "failed", "error": error});

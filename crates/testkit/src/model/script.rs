@@ -1,4 +1,4 @@
-//! What a model is told to do, in words that fit every protocol and every agent.
+//! Scripts of a model, in terms that fit every protocol and every agent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Scripts by the name that a `[[name]]` in a prompt calls them by.
+/// Scripts by name. A `[[name]]` in a prompt selects one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Scripts(pub(super) BTreeMap<String, Vec<Step>>);
 
 impl Scripts {
-    /// With one more script; one of the same name is replaced.
+    /// Adds a script; replaces one of the same name.
     #[must_use]
     pub fn with(mut self, name: &str, steps: impl Into<Vec<Step>>) -> Self {
         self.0.insert(name.to_owned(), steps.into());
         self
     }
 
-    /// The names that can be called.
+    /// Returns the names of the scripts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -35,49 +35,49 @@ impl<const N: usize> From<[(&str, Vec<Step>); N]> for Scripts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Text, calls of tools, or both.
+    /// Text, tool calls, or both.
     Answer(Answer),
-    /// Something that goes wrong.
+    /// A failure.
     Fault(Fault),
-    /// One thing for the first so many times that this step is asked for, by whomever, then another.
+    /// One step for the first requests, counted over all clients, then another.
     First(usize, Box<Step>, Box<Step>),
 }
 
-/// What a model says.
+/// An answer of a model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Answer {
-    /// Before the calls.
+    /// Text before the calls.
     pub text: String,
-    /// All at once.
+    /// Tool calls, all at once.
     pub calls: Vec<Call>,
-    /// Why it stops.
+    /// Stop reason.
     pub stop: Stop,
-    /// Tokens in and out, if not the usual ones.
+    /// Input and output tokens, if not the default.
     pub tokens: Option<(u64, u64)>,
 }
 
-/// A tool to be called, by what it does. Which tool that is, depends on what the agent offers.
+/// A tool call by purpose. The tool depends on what the agent offers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// A line for the shell.
+    /// Run a shell command.
     Bash(String),
-    /// A file written, as a whole.
+    /// Write a whole file.
     Write {
-        /// As the agent is to be told.
+        /// Path as the agent sees it.
         path: String,
-        /// All of it.
+        /// Contents.
         content: String,
     },
-    /// A tool by its name or by the end of it: `report_outcome` finds `mcp__acquit__report_outcome`.
+    /// Call a tool by its name or the end of it: `report_outcome` finds `mcp__acquit__report_outcome`.
     Tool {
-        /// The end of the name.
+        /// End of the name.
         name: String,
-        /// As the tool wants them.
+        /// Arguments of the tool.
         arguments: Value,
     },
-    /// The result in the form that was asked for: by the agent's tool for it, else as text.
+    /// Return structured output: through the agent's tool for it, else as text.
     Structured(Value),
 }
 
@@ -85,51 +85,51 @@ pub enum Call {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// It has said everything, or waits for its tools.
+    /// It is complete, or waits for its tools.
     #[default]
     End,
-    /// It ran out of tokens.
+    /// It reached the token limit.
     MaxTokens,
-    /// It refuses.
+    /// The model refuses.
     Refusal,
 }
 
-/// What can go wrong.
+/// A failure of the model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Another status than 200.
+    /// A status other than 200.
     Status(Refusal),
-    /// 200, a piece of an answer, then an error in the stream.
+    /// Status 200 and part of an answer, then an error in the stream.
     SseError,
-    /// The connection ends before a byte of an answer.
+    /// The connection closes before the answer.
     Drop,
-    /// The connection ends in the middle of the answer.
+    /// The connection closes in the middle of the answer.
     Cut,
-    /// Nothing comes for this many seconds, then the connection ends.
+    /// Sends nothing for this many seconds, then closes the connection.
     Hang(u64),
-    /// Nothing more comes after a piece of the answer, for this many seconds; then the connection ends.
+    /// Sends part of the answer, then nothing for this many seconds; then closes the connection.
     Stall(u64),
 }
 
-/// An answer with another status than 200.
+/// An answer with a status other than 200.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Refusal {
-    /// Such as 429.
+    /// Status, such as 429.
     pub status: u16,
-    /// Besides the usual ones.
+    /// Additional headers.
     pub headers: Vec<(String, String)>,
-    /// In place of the usual words.
+    /// Message instead of the default.
     pub message: Option<String>,
-    /// In place of the protocol's own kind of error for this status.
+    /// Error kind instead of the protocol's own for this status.
     pub kind: Option<String>,
-    /// In place of the whole body.
+    /// Body instead of the default.
     pub body: Option<Value>,
 }
 
 impl Step {
-    /// Says something, and waits for nothing.
+    /// Says something and ends the turn.
     pub fn say(text: &str) -> Self {
         Self::Answer(Answer { text: text.to_owned(), ..Answer::default() })
     }
@@ -139,7 +139,7 @@ impl Step {
         Self::Answer(Answer::default())
     }
 
-    /// Calls the shell.
+    /// Runs a shell command.
     pub fn bash(line: &str) -> Self {
         Self::call(Call::Bash(line.to_owned()))
     }
@@ -149,12 +149,12 @@ impl Step {
         Self::call(Call::Write { path: path.to_owned(), content: content.to_owned() })
     }
 
-    /// Calls a tool whose name ends so.
+    /// Calls a tool whose name ends with `name`.
     pub fn tool(name: &str, arguments: Value) -> Self {
         Self::call(Call::Tool { name: name.to_owned(), arguments })
     }
 
-    /// Gives the result in the form that was asked for.
+    /// Returns structured output.
     pub fn structured(value: Value) -> Self {
         Self::call(Call::Structured(value))
     }
@@ -179,14 +179,14 @@ impl Step {
         Self::Fault(Fault::Status(Refusal { status, ..Refusal::default() }))
     }
 
-    /// Refuses with a status, and says after how many seconds to try again.
+    /// Refuses with a status and a `retry-after` header.
     pub fn retry_after(status: u16, seconds: u64) -> Self {
         let headers = vec![("retry-after".to_owned(), seconds.to_string())];
         Self::Fault(Fault::Status(Refusal { status, headers, ..Refusal::default() }))
     }
 
-    /// Refuses because a subscription's five hours are used up until then, in seconds since 1970: in the headers that
-    /// Anthropic sends and in the body that OpenAI sends.
+    /// Refuses because the five-hour limit of a subscription is used up until `resets_at`, in seconds since 1970: in
+    /// the headers that Anthropic sends and the body that OpenAI sends.
     pub fn usage_limit(resets_at: u64) -> Self {
         let unified = [("status", "rejected".to_owned()), ("reset", resets_at.to_string())];
         let claim = [
@@ -208,38 +208,38 @@ impl Step {
         Self::Fault(Fault::Status(Refusal { status: 429, headers, body: Some(body), ..Refusal::default() }))
     }
 
-    /// Nothing comes for this long.
+    /// Sends nothing for this long.
     pub fn hang(limit: Duration) -> Self {
         Self::Fault(Fault::Hang(limit.as_secs()))
     }
 
-    /// A piece of an answer comes, and for this long nothing more.
+    /// Sends part of an answer, then nothing for this long.
     pub fn stall(limit: Duration) -> Self {
         Self::Fault(Fault::Stall(limit.as_secs()))
     }
 
-    /// The connection ends before an answer.
+    /// Closes the connection before an answer.
     pub fn drop_connection() -> Self {
         Self::Fault(Fault::Drop)
     }
 
-    /// The connection ends in the middle of an answer.
+    /// Closes the connection in the middle of an answer.
     pub fn cut() -> Self {
         Self::Fault(Fault::Cut)
     }
 
-    /// An error comes in the middle of a stream.
+    /// Sends an error in the middle of a stream.
     pub fn sse_error() -> Self {
         Self::Fault(Fault::SseError)
     }
 
-    /// This for the first so many times, then `then`.
+    /// Uses this step the first `times` times, then `then`.
     #[must_use]
     pub fn first(self, times: usize, then: Self) -> Self {
         Self::First(times, Box::new(self), Box::new(then))
     }
 
-    /// With words before the calls.
+    /// Adds text before the calls.
     #[must_use]
     pub fn saying(mut self, text: &str) -> Self {
         if let Self::Answer(answer) = &mut self {
@@ -248,7 +248,7 @@ impl Step {
         self
     }
 
-    /// Costing this many tokens.
+    /// Sets the token usage.
     #[must_use]
     pub fn costing(mut self, input: u64, output: u64) -> Self {
         if let Self::Answer(answer) = &mut self {
@@ -257,7 +257,7 @@ impl Step {
         self
     }
 
-    /// What is done when it is asked for again after so many times.
+    /// Returns the step to use after it was requested `times` times.
     pub(super) fn after(&self, times: usize) -> &Self {
         match self {
             Self::First(first, step, _) if times < *first => step.after(times),
@@ -266,7 +266,7 @@ impl Step {
         }
     }
 
-    /// The answer that it comes to, if it ever does.
+    /// Returns the answer it eventually gives, if any.
     pub(super) fn answer(&self) -> Option<&Answer> {
         match self {
             Self::Answer(answer) => Some(answer),

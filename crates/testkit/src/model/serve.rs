@@ -1,4 +1,4 @@
-//! One connection: reads the request, has the step chosen, and answers or goes wrong as the step says.
+//! Serves one connection: reads the request, chooses the step, and answers or fails as the step says.
 
 use std::io;
 use std::net::TcpStream;
@@ -13,32 +13,32 @@ use super::script::{Answer, Fault, Refusal, Step};
 use super::tools::{self, Reply};
 use super::{PATIENCE, Request, SIDE, Shared, anthropic, chat, gemini, responses};
 
-/// What an agent gets that asks on after the end of its script.
+/// The answer after the end of a script.
 const BEYOND: &str = "The script has no further step.";
-/// What a stream has begun to say when it goes wrong.
+/// The start of an answer that then fails.
 const PIECE: &str = "This is the beginning of an answer that does not come to its end.";
 
 /// An answer as a stream.
 pub(super) struct Spoken {
-    /// Each as it stands on the wire.
+    /// Events as sent.
     pub(super) events: Vec<String>,
-    /// How many of them are a piece of an answer and not all of it.
+    /// Number of events that are only part of an answer.
     pub(super) half: usize,
 }
 
-/// An event as it stands on the wire.
+/// Formats an event.
 pub(super) fn event(name: Option<&str>, data: &Value) -> String {
     let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
     format!("{name}data: {data}\n\n")
 }
 
-/// A text in two pieces, so that nothing takes the first delta for the whole.
+/// Splits a text in two, so that nothing mistakes the first delta for the whole.
 pub(super) fn halves(text: &str) -> [&str; 2] {
     let (first, second) = text.split_at(text.floor_char_boundary(text.len() / 2));
     [first, second]
 }
 
-/// The words in a message's content: a text, or a list of parts of which some are text.
+/// Returns the text of a message's content: a string, or a list of parts of which some are text.
 pub(super) fn words(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -58,7 +58,7 @@ enum Dialect {
     Gemini,
 }
 
-/// How the answer is wanted.
+/// How to send the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivery {
     Stream,
@@ -66,7 +66,7 @@ enum Delivery {
 }
 
 impl Dialect {
-    /// What a request asks for, if it asks a model for an answer.
+    /// Parses a request that asks a model for an answer.
     fn of(raw: &Raw, body: &Value) -> Option<(Self, Delivery, Asked)> {
         let place = raw.place();
         let wanted = if body["stream"] == true { Delivery::Stream } else { Delivery::Whole };
@@ -113,7 +113,7 @@ impl Dialect {
         }
     }
 
-    /// An error in the middle of a stream.
+    /// Formats an error in the middle of a stream.
     fn broken(self) -> String {
         let message = "the model broke off, as the script says";
         match self {
@@ -144,11 +144,11 @@ pub(super) fn connection(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// What is no question to a model.
+/// Answers requests that don't ask a model.
 fn aside(stream: &TcpStream, raw: &Raw) -> io::Result<()> {
     let place = raw.place();
     if raw.wants_upgrade() {
-        // Codex tries a WebSocket first, and on this status goes over to HTTP at once.
+        // Codex first tries a WebSocket, and on this status falls back to HTTP at once.
         return http::whole(stream, 426, &[], &json!({"error": {"message": "no WebSockets here"}}));
     }
     let answer = match (raw.method.as_str(), place) {
@@ -164,7 +164,7 @@ fn aside(stream: &TcpStream, raw: &Raw) -> io::Result<()> {
     http::whole(stream, 200, &[], &answer)
 }
 
-/// A question, and where its answer goes.
+/// A request, and where to send its answer.
 struct Exchange<'a> {
     stream: &'a TcpStream,
     shared: &'a Shared,
@@ -185,14 +185,14 @@ impl Exchange<'_> {
             }
             Step::Answer(answer) => self.deliver(&self.reply(answer)),
             Step::Fault(fault) => self.fail(fault),
-            // `after` goes through to what it leads to.
+            // `after` resolves these.
             Step::First(..) => self.say(BEYOND),
         }
     }
 
     fn reply(&self, answer: &Answer) -> Reply {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        // Also apart from those of other processes, of whose sessions one may be resumed here.
+        // Also unique across processes, because a session of another process may be resumed here.
         let number = u64::from(std::process::id()) * 1_000_000 + NEXT.fetch_add(1, Ordering::Relaxed);
         tools::reply(answer, &self.asked, number)
     }
@@ -218,7 +218,7 @@ impl Exchange<'_> {
         match fault {
             Fault::Status(refusal) => self.refuse(refusal),
             Fault::SseError => match self.delivery {
-                // Where there is no stream, the same error is a status.
+                // Without a stream, the same error is a status.
                 Delivery::Whole => self.refuse(&Refusal { status: 500, ..Refusal::default() }),
                 Delivery::Stream => {
                     let mut to = self.piece()?;
@@ -226,7 +226,7 @@ impl Exchange<'_> {
                     to.end()
                 }
             },
-            // The connection ends when its socket is dropped, and the client sees that no last chunk came.
+            // Dropping the socket closes the connection, and the client sees that the last chunk is missing.
             Fault::Drop => Ok(()),
             Fault::Cut => self.piece().map(drop),
             Fault::Hang(seconds) => {
@@ -241,7 +241,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// The beginning of an answer.
+    /// Sends the start of an answer.
     fn piece(&self) -> io::Result<Chunked<'_>> {
         let mut to = Chunked::begin(self.stream)?;
         let reply = self.reply(&Answer { text: PIECE.to_owned(), ..Answer::default() });
@@ -265,7 +265,7 @@ impl Exchange<'_> {
     }
 }
 
-/// A request as it is kept: with the kind of a credential, never with the credential.
+/// Returns a request to record: with the kind of a credential, never with the credential.
 fn without_credentials(raw: &Raw, body: Value, step: Option<(String, usize)>) -> Request {
     const WITHHELD: &str = "(withheld)";
     let headers = raw.headers.iter().map(|(name, value)| {

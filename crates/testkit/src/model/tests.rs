@@ -1,4 +1,4 @@
-//! What is on the wire, seen by a client that knows no more than HTTP.
+//! Tests the wire format with a client that only knows HTTP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// An answer as bytes, and whether its chunks came to their end.
+/// An answer as bytes, and whether its chunks are complete.
 struct Answered {
     status: u16,
     head: String,
@@ -57,13 +57,13 @@ impl Answered {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    /// The data of all events.
+    /// Returns the data of all events.
     fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).expect("JSON")).collect()
     }
 
-    /// The texts at this place in all events, put together.
+    /// Joins the texts at this place in all events.
     fn joined(&self, place: &str) -> String {
         let events = self.events();
         events.iter().filter_map(|event| event.pointer(place)?.as_str()).collect()
@@ -78,7 +78,7 @@ const PATHS: [&str; 4] = [
     "/v1beta/models/m:streamGenerateContent?alt=sse",
 ];
 
-/// A question in the form of the protocol at this path, with a shell.
+/// Creates a request in the protocol of this path, with a shell tool.
 fn question(path: &str, prompt: &str) -> Value {
     let schema: Value = serde_json::from_str(SHELL).expect("a schema");
     let messages = json!([{"role": "user", "content": prompt}]);

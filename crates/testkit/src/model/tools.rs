@@ -1,21 +1,21 @@
-//! Turns what a script wants done into a call of a tool that the agent offers.
+//! Converts the purpose of a call into a call of a tool that the agent offers.
 
 use serde_json::{Map, Value, json};
 
 use super::choose::{Asked, Tool};
 use super::script::{Answer, Call, Stop};
 
-/// What agents call their shells.
+/// Names of the agents' shell tools.
 const SHELLS: &[&str] = &["Bash", "bash", "exec_command", "run_shell_command", "shell_command", "shell"];
-/// What agents call their tool that writes a file.
+/// Names of the agents' tools that write a file.
 const WRITERS: &[&str] = &["Write", "write", "write_file", "create_file"];
-/// The tool by which Claude Code takes the result in the form that was asked for.
+/// The tool with which Claude Code accepts structured output.
 const STRUCTURED: &str = "StructuredOutput";
 
-/// An answer as it is sent.
+/// An answer to send.
 #[derive(Debug)]
 pub(super) struct Reply {
-    /// Tells it and its calls from all others of this process.
+    /// Id of the answer and its calls, unique in this process.
     pub(super) number: u64,
     pub(super) model: String,
     pub(super) text: String,
@@ -24,7 +24,7 @@ pub(super) struct Reply {
     pub(super) usage: Usage,
 }
 
-/// A call of a certain tool.
+/// A call of a specific tool.
 #[derive(Debug, PartialEq)]
 pub(super) struct Named {
     pub(super) tool: String,
@@ -32,10 +32,10 @@ pub(super) struct Named {
     pub(super) arguments: Value,
 }
 
-/// Tokens of one answer; the same for every answer, so that a test can multiply.
+/// Token usage of one answer. It is the same for every answer, so that tests can multiply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usage {
-    /// Neither read from a cache nor written to one.
+    /// Neither read from nor written to a cache.
     pub(super) input: u64,
     pub(super) output: u64,
     pub(super) cache_read: u64,
@@ -43,10 +43,10 @@ pub(super) struct Usage {
     pub(super) cache_write: u64,
 }
 
-/// What an answer costs unless its script says otherwise.
+/// Default usage of an answer.
 const USUAL: Usage = Usage { input: 1000, output: 50, cache_read: 200, cache_write: 100 };
 
-/// An answer in terms of the tools that are offered. What none of them can do is said in its text, for the test to see.
+/// Converts an answer to calls of the offered tools. If none fits, the text says so, for the test to see.
 pub(super) fn reply(answer: &Answer, asked: &Asked, number: u64) -> Reply {
     let mut text = answer.text.clone();
     let mut calls = Vec::new();
@@ -76,7 +76,7 @@ fn name(call: &Call, tools: &[Tool]) -> Outcome {
         },
         Call::Tool { name, arguments } => match tools.iter().find(|tool| ends_with(&tool.name, name)) {
             Some(tool) => call_of(tool, arguments.clone()),
-            // Agents that show tools only when they are searched for still know them by their full names.
+            // Agents that show tools only on search still know them by their full names.
             None if name.contains("__") => {
                 Outcome::Call(Named { tool: name.clone(), namespace: None, arguments: arguments.clone() })
             }
@@ -114,13 +114,13 @@ fn writer(tool: &Tool, path: &str, content: &str) -> Outcome {
     call_of(tool, filled(tool, [(place, json!(path)), ("content", json!(content))]))
 }
 
-/// The first of these names that the tool has an argument of.
+/// Returns the first of these names that is an argument of the tool.
 fn property(tool: &Tool, names: &[&'static str]) -> &'static str {
     let has = |name: &&&str| tool.schema["properties"].get(**name).is_some();
     names.iter().find(has).or(names.first()).copied().unwrap_or_default()
 }
 
-/// These arguments, and something for every other text that the tool insists on.
+/// Adds a value for every other required string argument of the tool.
 fn filled<'a>(tool: &Tool, arguments: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let mut filled: Map<_, _> = arguments.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     for name in tool.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -131,7 +131,7 @@ fn filled<'a>(tool: &Tool, arguments: impl IntoIterator<Item = (&'a str, Value)>
     Value::Object(filled)
 }
 
-/// A line for the shell that writes a file.
+/// Returns a shell command that writes a file.
 fn writing(path: &str, content: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let path = quoted(path);

@@ -1,4 +1,4 @@
-//! Scripts for what every agent must be shown to take, under the names by which a prompt can call them.
+//! Default scripts with everything that each agent must handle, by the names to use in a prompt.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::script::{Scripts, Step, Stop};
 
-/// Longer than any test waits, and still an end.
+/// Longer than any test waits, but finite.
 const LONG: Duration = Duration::from_mins(5);
 
-/// Success with edits, and each way to fail.
+/// Success with edits, and each kind of failure.
 pub fn usual() -> Scripts {
     let commit = "git add -A && git -c user.name=Agent -c user.email=agent@localhost commit -qm 'Say hello'";
     let done = || Step::say("I have done it.");

@@ -1,7 +1,7 @@
-//! TLS on the loopback, in front of a server that speaks in the clear.
+//! TLS on loopback, in front of a plain server.
 //!
-//! The authority, its certificate for 127.0.0.1 and the key of that lie beside this file. They are for tests: nothing else trusts them, and
-//! the authority's own key was thrown away.
+//! The CA certificate, its certificate for 127.0.0.1 and the key of that are beside this file. They are for tests:
+//! nothing else trusts them, and the CA's own key was discarded.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -13,18 +13,18 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-/// How long either side may be silent.
+/// Timeout for either side.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often the plain side is looked at while the other is silent.
+/// How often to poll the plain side while the other is silent.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A port at which the server behind is reached by TLS. It is open as long as the test's process.
+/// A port on which the server behind is reachable through TLS. It stays open until the test process ends.
 pub struct Front {
     address: SocketAddr,
 }
 
 impl Front {
-    /// Opens one in front of a server on the loopback.
+    /// Opens a port in front of a server on loopback.
     pub fn start(behind: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback");
         let address = listener.local_addr().expect("it is bound");
@@ -38,13 +38,13 @@ impl Front {
         Self { address }
     }
 
-    /// Host and port.
+    /// Returns host and port.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
 }
 
-/// Writes the certificate to trust into a folder, and says where it is.
+/// Writes the CA certificate into a folder and returns its path.
 pub fn authority(folder: &Path) -> PathBuf {
     let file = folder.join("authority.pem");
     std::fs::write(&file, include_str!("authority.pem")).expect("a file");
@@ -59,7 +59,7 @@ pub fn files(folder: &Path) -> (PathBuf, PathBuf) {
     (certificate, key)
 }
 
-/// Says something to a server at 127.0.0.1 that has this certificate, and gives its answer.
+/// Sends bytes to a server at 127.0.0.1 with this certificate and returns its answer.
 pub fn ask(port: u16, words: &[u8]) -> String {
     let authority = CertificateDer::from_pem_slice(include_bytes!("authority.pem")).expect("a certificate");
     let mut roots = RootCertStore::empty();
@@ -78,7 +78,7 @@ pub fn ask(port: u16, words: &[u8]) -> String {
     stream.write_all(words).expect("the server reads");
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
-        // A server may close the connection without a last word of TLS.
+        // A server may close the connection without a TLS close message.
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => panic!("no answer: {error}"),
         _ => String::from_utf8_lossy(&answer).into_owned(),
     }
@@ -97,7 +97,7 @@ fn config() -> ServerConfig {
         .expect("a key that fits")
 }
 
-/// Carries one connection: what is said first is the client's, and the server's last word ends it.
+/// Forwards one connection. The client speaks first, and the server closes last.
 fn serve(outer: TcpStream, config: Arc<ServerConfig>, behind: SocketAddr) -> Option<()> {
     outer.set_write_timeout(Some(PATIENCE)).ok()?;
     outer.set_read_timeout(Some(LOOK)).ok()?;
