@@ -37,7 +37,7 @@ impl HumanRequest {
 pub enum Ask {
     /// Information that the agent needs.
     Question {
-        /// Individual questions, if the agent asked more than one sentence.
+        /// The agent's questions in detail, if it gave more than a sentence.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         questions: Vec<Question>,
     },

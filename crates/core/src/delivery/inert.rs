@@ -94,8 +94,8 @@ fn ends_with_www(before: &[char]) -> bool {
     before[last..].iter().map(char::to_ascii_lowercase).eq("www".chars())
 }
 
-/// Returns whether the text before a dash ends like a project key: at least two uppercase letters, digits or `_`, one of
-/// them a letter. `gh` counts in any case.
+/// Returns whether the text before a dash ends like a project key: at least two uppercase letters, digits or `_`, with
+/// at least one letter. `gh` counts in any case.
 fn ends_with_key(before: &[char]) -> bool {
     let key: Vec<char> =
         before.iter().rev().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').copied().collect();

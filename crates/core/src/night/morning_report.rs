@@ -411,7 +411,8 @@ mod tests {
         }
     }
 
-    /// SPEC §8: "A report …: category used, result, link, cost, duration", and `NO_IMPROVEMENT` with a reason per category.
+    /// SPEC §8: "A report …: category used, result, link, cost, duration", and `NO_IMPROVEMENT` with a reason per
+    /// category.
     #[test]
     fn a_report_has_category_result_link_cost_duration_and_the_reasons_of_no_improvement() {
         let tried = |value: &str, reason: &str| Tried {
