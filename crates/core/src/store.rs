@@ -133,7 +133,7 @@ pub enum Wanted<'a> {
     Any,
     /// The leg of this task.
     Of(TaskId),
-    /// One that this worker offers everything for: of this task, if one is named.
+    /// A leg whose requirements this worker meets; of this task, if one is named.
     By(&'a str, Option<TaskId>),
 }
 

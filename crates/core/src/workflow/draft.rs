@@ -50,9 +50,9 @@ pub(super) struct StageDraft {
     pub(super) limits: Limits,
     pub(super) consent: Consent,
     pub(super) from: Begin,
-    /// The labels of workers that take it.
+    /// Labels of the workers that may run it.
     pub(super) runs_on: Vec<String>,
-    /// Whether the stage is left out.
+    /// Whether `enabled = false`.
     pub(super) disabled: bool,
 }
 

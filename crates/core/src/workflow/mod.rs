@@ -96,7 +96,7 @@ pub struct Stage {
     /// Commit that its legs start from.
     #[serde(default)]
     pub from: Begin,
-    /// The labels that a worker must have to take its legs.
+    /// Labels that a worker needs to run its legs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs_on: Vec<String>,
 }
