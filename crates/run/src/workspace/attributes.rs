@@ -1,5 +1,5 @@
-//! Extended attributes and access control lists of the tree: git knows nothing of them, so what one stage's agent writes there would
-//! reach the next one in files that are otherwise as they were committed.
+//! Removes extended attributes and access control lists from the tree. Git does not track them, so what one stage's
+//! agent writes there would reach the next stage in files that otherwise match the commit.
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use super::snapshot::{Snapshot, paths};
 
-/// What programs can write without privileges. An overlay keeps its marks there too: an agent that replaced a folder would hide what setup
-/// made in it from the next stage.
+/// Attributes that programs can write without privileges. An overlay keeps its own markers there too: by replacing a
+/// directory, an agent could hide from the next stage what setup created in it.
 const WRITTEN_BY_PROGRAMS: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
 
-/// Takes them from a folder and from everything that was listed in it. Tells whether there were any.
+/// Strips these attributes from a directory and from every path listed in it. Returns whether there were any.
 pub(super) fn strip(root: &Path, listed: &Snapshot) -> std::io::Result<bool> {
     let mut found = strip_one(root)?;
     for path in paths(&listed.rows) {
@@ -64,7 +64,7 @@ mod tests {
             rustix::fs::setxattr(root.join(path), "user.left", b"secret", flags)
         };
         if set("") == Err(Errno::OPNOTSUPP) {
-            // This file system keeps none, so there is nothing to take away.
+            // This file system has no extended attributes, so there is nothing to strip.
             return;
         }
         for path in ["a", "a/b", "a/b/file"] {

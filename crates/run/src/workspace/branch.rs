@@ -1,11 +1,11 @@
-//! The name of a task's branch.
+//! Branch name of a task.
 
 use acquit_core::branch::slug;
 
 use crate::git::is_ref_name;
 
-/// `<prefix>/<slug of the title>-<task>`, always a name that git accepts. The slug is plain ASCII and short; a title
-/// without a usable letter leaves the task's id alone; a prefix that git would refuse is replaced by `acquit`.
+/// Returns `<prefix>/<slug of the title>-<task>`, always a name that git accepts. The slug is short and plain ASCII. If
+/// the title has no usable letter, only the task id remains. A prefix that git would reject is replaced by `acquit`.
 pub fn branch_name(prefix: &str, title: &str, task: &str) -> String {
     let prefix = prefix.trim_matches('/');
     let prefix = if is_ref_name(prefix) { prefix } else { "acquit" };

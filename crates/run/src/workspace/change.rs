@@ -1,22 +1,22 @@
-//! What a task changed, for the checks that look at it: read through the harness's own repository, with no say of the
-//! tree in how.
+//! Diffs and commits of a task, as input for checks. Everything is read through the harness's own repository, so the
+//! tree cannot influence how.
 
 use acquit_core::check::diff::{CommitDiff, Diff};
 
 use super::{Error, LockedWorkspace};
 use crate::git::{Commit, CommitId};
 
-/// Git does not look for renames among more files than this: it compares each with each.
+/// Limit for rename detection: git compares every file with every other one and gives up beyond this number.
 const RENAMES: &str = "-l2000";
 
-/// How much of the files around a change is read.
+/// How much context of the changed files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
-    /// Only the lines that changed.
+    /// Only the changed lines.
     Nothing,
-    /// A few lines, as people are used to.
+    /// A few lines, git's default.
     Few,
-    /// All of every changed file.
+    /// The whole of every changed file.
     Files,
 }
 
@@ -25,25 +25,25 @@ impl Around {
         match self {
             Self::Nothing => "-U0",
             Self::Few => "-U3",
-            // More lines than any file has that git takes for text.
+            // More lines than any file has that git treats as text.
             Self::Files => "-U536870912",
         }
     }
 }
 
-/// A commit, as the checks see it.
+/// A commit, as checks see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitText {
-    /// Its id.
+    /// Commit id.
     pub id: CommitId,
-    /// The author, as `Name <address>`.
+    /// Author, as `Name <address>`.
     pub author: String,
-    /// The whole message.
+    /// Full message.
     pub message: String,
 }
 
 impl LockedWorkspace {
-    /// What `to` has and `from` has not.
+    /// Returns the diff from `from` to `to`.
     pub fn change(&self, from: &CommitId, to: &CommitId, around: Around) -> Result<Diff, Error> {
         let output = self
             .looking("diff-tree")
@@ -55,10 +55,11 @@ impl LockedWorkspace {
         Diff::parse(&output.stdout).map_err(Error::Change)
     }
 
-    /// What each commit changed that `to` has and `from` has not, newest first. Of a merge only what none of its parents has.
+    /// Returns the diff of each commit reachable from `to` but not from `from`, newest first. For a merge, only what
+    /// differs from all of its parents.
     pub fn changes(&self, from: &CommitId, to: &CommitId) -> Result<Vec<CommitDiff>, Error> {
-        // What git takes for a binary file may be text in another encoding, or an archive with text in it. Only a change that is
-        // too large as text is read without such files.
+        // A file that git treats as binary may be text in another encoding, or an archive with text in it. Such files
+        // are left out only if the change is too large with them.
         let output = match self.log(from, to, &["--text"]) {
             Err(crate::git::Error::TooMuchOutput { .. }) => self.log(from, to, &[]),
             read => read,
@@ -85,7 +86,7 @@ impl LockedWorkspace {
         Ok(output.stdout)
     }
 
-    /// The commits that `to` has and `from` has not, newest first.
+    /// Returns the commits reachable from `to` but not from `from`, newest first.
     pub fn commits(&self, from: &CommitId, to: &CommitId) -> Result<Vec<CommitText>, Error> {
         if let Some(line) = self.line_at_hand(from, to) {
             let text = |(id, Commit { author, message, .. })| CommitText { id, author, message };
@@ -109,19 +110,20 @@ impl LockedWorkspace {
         .collect()
     }
 
-    /// A text file at the top of a commit's tree; `None` if there is none, or it is too large.
+    /// Returns a text file from the top of a commit's tree. `None` if it does not exist or is too large.
     pub fn text_at(&self, commit: &CommitId, name: &str) -> Result<Option<String>, Error> {
         self.text_of(&format!("{commit}:{name}"))
     }
 
-    /// Those of some commits that acquit made itself, be it on another base. Their messages are none of the agent's.
+    /// Returns those of `commits` that acquit made itself, including rebased copies. The agent did not write their
+    /// messages.
     pub fn own_commits(&self, commits: &[CommitText]) -> Result<Vec<CommitId>, Error> {
         let Some(state) = self.load()? else { return Ok(Vec::new()) };
         let own = |id: &&CommitId| state.facts.own.iter().any(|own| state.is_same_work(own, id));
         Ok(commits.iter().map(|commit| &commit.id).filter(own).cloned().collect())
     }
 
-    /// The paths that the newest `count` commits up to `commit` changed.
+    /// Returns the paths changed by the newest `count` commits up to `commit`.
     pub fn touched_lately(&self, commit: &CommitId, count: u32) -> Result<Vec<String>, Error> {
         let output = self
             .looking("log")
@@ -140,13 +142,13 @@ impl LockedWorkspace {
         Ok(paths)
     }
 
-    /// A call that no attribute of the tree can hide a file from.
+    /// Builds a git call in which attributes of the tree cannot hide a file.
     fn looking(&self, verb: &str) -> crate::git::Call {
         self.call(verb).without_attributes(self.format.empty_tree())
     }
 }
 
-/// The form that [`Diff`] reads, whatever a configuration says.
+/// Options for the format that [`Diff`] parses, whatever the configuration says.
 const FORM: [&str; 10] = [
     "--no-ext-diff",
     "--no-textconv",

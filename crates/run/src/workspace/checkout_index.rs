@@ -1,8 +1,9 @@
-//! The index of a user's checkout, held as git holds it while the checkout follows its branch: by `index.lock` beside it.
+//! Locks the index of a user's checkout with `index.lock`, as git does, while the checkout follows its branch.
 //!
-//! A git that is killed leaves its lock, and nobody can tell whose it was. So acquit holds the lock itself: `index.lock` is a second name of
-//! a file of acquit's own, which is locked as long as its holder lives. Git works on a copy, which then becomes the index by one
-//! rename. A lock whose holder is dead is removed by the next one; a lock of another git stays, and is told.
+//! A killed git leaves its lock behind, and nothing tells whose it was. So acquit takes the lock itself: `index.lock`
+//! is a hard link to a file of acquit's own, which stays locked as long as the holder lives. Git works on a copy, which
+//! then replaces the index with one rename. The next holder removes the lock of a dead one. A lock of another git stays
+//! and is reported.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,31 +14,31 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::Error;
 
-/// An index that nobody else writes.
+/// An index that is locked against other writers.
 pub(super) struct HeldIndex {
     index: PathBuf,
     lock: PathBuf,
-    /// Acquit's own name of the lock.
+    /// Acquit's own name for the lock file.
     own: PathBuf,
     /// The copy that git works on.
     copy: PathBuf,
     file: File,
 }
 
-/// Another name beside the index.
+/// Returns the path of a file next to the index.
 fn beside(index: &Path, ending: &str) -> PathBuf {
     let mut name = index.file_name().unwrap_or_default().to_owned();
     name.push(ending);
     index.with_file_name(name)
 }
 
-/// Whether two names are those of one file.
+/// Returns whether two paths name the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let id = |path: &Path| path.symlink_metadata().ok().map(|file| (file.dev(), file.ino()));
     id(one).is_some_and(|one| id(other) == Some(one))
 }
 
-/// Removes a name, if it is there.
+/// Removes a file if it exists.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -46,7 +47,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 impl HeldIndex {
-    /// Takes it. A lock that a killed acquit left is removed; one of another git is an error.
+    /// Takes the lock. Removes a lock that a killed acquit left; a lock of another git is an error.
     pub(super) fn take(index: &Path) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::io("lock", index, error);
         let taken = || Error::IndexLocked { lock: beside(index, ".lock") };
@@ -60,8 +61,8 @@ impl HeldIndex {
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
                 return Err(taken());
             }
-            // Killed after the index was replaced: this name is now one of the index, and must not be written to. Or somebody who
-            // held it removed it meanwhile.
+            // Either acquit was killed after it replaced the index, so that this name is a link to the index and must
+            // not be written, or the previous holder removed the file in the meantime.
             let opened = file.metadata().map_err(failed)?;
             let named = own.symlink_metadata().ok().map(|named| (named.dev(), named.ino()));
             if named != Some((opened.dev(), opened.ino())) {
@@ -79,7 +80,7 @@ impl HeldIndex {
         match fs::hard_link(&own, &lock) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Only this name goes: the lock is not ours.
+                // Remove only our own name: the lock is not ours.
                 let _ = remove(&own);
                 return Err(taken());
             }
@@ -89,18 +90,18 @@ impl HeldIndex {
         remove(&held.copy).map_err(failed)?;
         match fs::copy(index, &held.copy) {
             Ok(_) => Ok(held),
-            // A checkout without an index has none yet.
+            // A checkout may have no index yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(held),
             Err(error) => Err(failed(error)),
         }
     }
 
-    /// The copy that git is to work on.
+    /// Returns the copy for git to work on.
     pub(super) fn copy(&self) -> &Path {
         &self.copy
     }
 
-    /// Makes the copy the index.
+    /// Replaces the index with the copy.
     pub(super) fn keep(mut self) -> Result<(), Error> {
         let replace = |held: &mut Self| -> io::Result<()> {
             let mut new = File::open(&held.copy)?;
@@ -117,7 +118,7 @@ impl HeldIndex {
 
 impl Drop for HeldIndex {
     fn drop(&mut self) {
-        // What stays if this fails is removed by whoever holds it next.
+        // If this fails, the next holder removes what is left.
         if is_same(&self.own, &self.lock) {
             let _ = remove(&self.lock);
         }
@@ -154,11 +155,11 @@ mod tests {
             ("new and longer", vec!["index".into()])
         );
 
-        // Given up, it is as it was.
+        // Dropping the lock restores the initial state.
         drop(HeldIndex::take(&index).unwrap());
         assert_eq!(names(folder.path()), ["index"]);
 
-        // Killed while it held the lock, and killed after the index was replaced.
+        // Killed while holding the lock, and killed after replacing the index.
         fs::write(folder.path().join("index.acquit"), "half").unwrap();
         fs::hard_link(folder.path().join("index.acquit"), folder.path().join("index.lock")).unwrap();
         drop(HeldIndex::take(&index).unwrap());
@@ -173,7 +174,7 @@ mod tests {
             ("newer", vec!["index".into()])
         );
 
-        // Another git's.
+        // Lock of another git.
         fs::write(folder.path().join("index.lock"), "theirs").unwrap();
         assert!(matches!(HeldIndex::take(&index), Err(Error::IndexLocked { .. })));
         assert_eq!(names(folder.path()), ["index", "index.lock"]);

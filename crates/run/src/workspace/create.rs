@@ -1,20 +1,21 @@
-//! Making a workspace from nothing, so that half of one is never taken for a whole.
+//! Creates a workspace from scratch. A marker written last ensures that a half-created one is never used.
 
 use super::agent::{Role, config, write_repository};
 use super::{Error, LockedWorkspace, files};
 use crate::git::CommitId;
 
-/// Below this many files one process is faster than several. Git's own default of 100 is not worth the extra starts.
+/// Below this number of files, one process is faster than several. With git's default of 100, starting workers costs
+/// more than it saves.
 const PARALLEL_FROM: u32 = 2_000;
 
 impl LockedWorkspace {
-    /// Whether making it was finished.
+    /// Returns whether creation completed.
     pub(super) fn is_made(&self) -> bool {
         self.marker().exists()
     }
 
-    /// Makes the harness's repository and the tree, from whatever a killed predecessor may have left. No agent has
-    /// worked here before the marker is written, so there is nothing to save.
+    /// Creates the harness's repository and the tree, removing whatever a killed predecessor left. No agent has worked
+    /// here before the marker is written, so there is nothing to save.
     pub(super) fn create(&self, start: &CommitId) -> Result<(), Error> {
         let git = self.git_dir();
         for left in [
@@ -38,12 +39,12 @@ impl LockedWorkspace {
         self.examine_base(start)
     }
 
-    /// Says that everything is there.
+    /// Marks the workspace as complete.
     pub(super) fn mark_made(&self) -> Result<(), Error> {
         files::write(&self.marker(), b"")
     }
 
-    /// Makes the tree that of `commit`: files that the index knows are replaced or removed, others stay.
+    /// Makes the tree match `commit`. Replaces or removes files that are in the index; other files stay.
     pub(super) fn checkout(&self, commit: &CommitId) -> Result<(), Error> {
         self.call_in_tree("read-tree")
             .set("checkout.workers=0")
@@ -54,7 +55,7 @@ impl LockedWorkspace {
         self.set_head(commit)
     }
 
-    /// Takes away the locks of git processes that were killed. Nobody else is at work here while we hold our own.
+    /// Removes lock files of killed git processes. We hold the workspace lock, so no other git runs here.
     pub(super) fn clear_stale_locks(&self) -> Result<(), Error> {
         for name in ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock"] {
             files::remove(&self.git_dir().join(name))?;

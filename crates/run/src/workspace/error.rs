@@ -1,92 +1,92 @@
-//! Why a workspace could not be made, used or removed.
+//! Errors of creating, using and removing workspaces.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::git;
 
-/// What went wrong. Messages continue a sentence that begins with "failed to".
+/// A workspace error. Messages continue a sentence that starts with "failed to".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file system said no.
+    /// A file system operation failed.
     #[error("{doing} {path}", path = path.display())]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// Git said no.
+    /// A git command failed.
     #[error("{doing}")]
     Git {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// Why not.
+        /// Cause.
         #[source]
         source: git::Error,
     },
-    /// Another leg works here.
+    /// Another leg holds the workspace.
     #[error("lock the workspace {path}: it is in use by {holder}", path = path.display())]
     LockedWorkspace {
         /// The workspace.
         path: PathBuf,
-        /// Who holds it, in its own words.
+        /// The holder, as it named itself.
         holder: String,
     },
-    /// A leg was to be collected that was never prepared.
+    /// A leg was collected without having been prepared.
     #[error("collect the work in {path}: no leg was prepared there", path = path.display())]
     NotPrepared {
         /// The workspace.
         path: PathBuf,
     },
-    /// The agent did something that no agent may do. Its work is still there, and the next preparation saves it.
+    /// The agent broke a guardrail. Its work is still there, and the next preparation saves it.
     #[error("accept the agent's work: {what}")]
     Guardrail {
-        /// What it did.
+        /// What the agent did.
         what: String,
     },
-    /// Git refuses content because it harms whoever checks it out. Only a person can decide about it.
+    /// Git rejects the content because checking it out is dangerous. Only a person can decide what to do.
     #[error("{doing}: git refuses it: {said}; {how}")]
     Unsafe {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// Git's own words.
+        /// Git's message.
         said: String,
-        /// What to do about it.
+        /// How to fix it.
         how: &'static str,
     },
-    /// A name that cannot be used for a leg or a branch, or an id of another repository format.
+    /// A name that is not valid for a leg or a branch, or a commit id of another object format.
     #[error("use {name:?} as {role}")]
     BadName {
-        /// What it was meant to be.
+        /// What the name is for.
         role: &'static str,
-        /// As given.
+        /// The name as given.
         name: String,
     },
-    /// A file of the harness's own is not what it wrote.
+    /// A file that the harness wrote has unexpected content.
     #[error("read {path}: it is damaged", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
-    /// The base is not part of the history of the tip.
+    /// The base is not an ancestor of the tip.
     #[error("squash {tip}: it does not descend from {base}")]
     NotDescended {
-        /// The commit that should have been the ancestor.
+        /// Commit that should be the ancestor.
         base: git::CommitId,
-        /// The commit that should have descended from it.
+        /// Commit that should descend from it.
         tip: git::CommitId,
     },
     /// The user has the branch checked out.
     #[error("publish the branch {branch}: it is checked out at {at}", at = at.display())]
     CheckedOut {
-        /// The branch.
+        /// Branch name.
         branch: String,
-        /// The checkout.
+        /// Path of the checkout.
         at: PathBuf,
     },
     /// A checkout of the base branch has changes that moving the branch would lose.
@@ -96,46 +96,46 @@ pub enum Error {
         at = at.display()
     )]
     Dirty {
-        /// The branch.
+        /// Branch name.
         branch: String,
-        /// The checkout.
+        /// Path of the checkout.
         at: PathBuf,
     },
-    /// Another git holds the index of the checkout, or left its lock there.
+    /// Another git holds the index of the checkout, or left its lock behind.
     #[error(
         "update the checkout: another git holds {lock}; try again when it has ended, or remove that file if no git runs there",
         lock = lock.display()
     )]
     IndexLocked {
-        /// Its lock.
+        /// Path of the lock file.
         lock: PathBuf,
     },
-    /// A file of the checkout goes through a program that acquit does not run.
+    /// A file of the checkout uses a filter that acquit does not run.
     #[error(
         "merge into {branch}, which is checked out at {at}: {path:?} goes through a filter (such as Git LFS), which acquit \
          does not run; merge it with git",
         at = at.display()
     )]
     Filtered {
-        /// The branch.
+        /// Branch name.
         branch: String,
-        /// The checkout.
+        /// Path of the checkout.
         at: PathBuf,
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// Somebody else moved the branch.
+    /// Someone else moved the branch.
     #[error("publish the branch {branch}: it was moved to {found} by somebody else")]
     Moved {
-        /// The branch.
+        /// Branch name.
         branch: String,
-        /// Where it is now.
+        /// Commit it is at now.
         found: String,
     },
-    /// What the work changed is too large to be looked at, or git shows it in a form that nobody knows.
+    /// The diff is too large to check, or git printed it in an unknown format.
     #[error("read what the work changed")]
     Change(#[source] acquit_core::check::diff::Unreadable),
-    /// Removing now would lose something.
+    /// Removing the workspace now would lose work.
     #[error("remove the workspace {path}: {what}", path = path.display())]
     Unsaved {
         /// The workspace.
@@ -158,7 +158,7 @@ impl Error {
         Self::Guardrail { what: what.into() }
     }
 
-    /// A failure of git while it examines content that is nobody's fault in particular.
+    /// Wraps a git failure on content that no agent made. Becomes [`Self::Unsafe`] if git complains about the content.
     pub(super) fn unsafe_content(doing: &'static str, how: &'static str) -> impl FnOnce(git::Error) -> Self {
         move |source| match &source {
             git::Error::Failed { code, stderr, .. } if is_about_content(*code, stderr) => {
@@ -168,7 +168,8 @@ impl Error {
         }
     }
 
-    /// A failure of git at something that the agent made: its doing, unless git names a trouble of this machine.
+    /// Wraps a git failure on content that the agent made. Blames the agent, unless git reports a problem of this
+    /// machine.
     pub(super) fn by_agent(doing: &'static str) -> impl FnOnce(git::Error) -> Self {
         move |source| match &source {
             git::Error::Failed { code, stderr, .. } if is_about_content(*code, stderr) => {
@@ -182,7 +183,8 @@ impl Error {
     }
 }
 
-/// Whether git found fault with what it read. One that a signal ended, or that says nothing, found none: somebody killed it.
+/// Returns whether git complains about the content it read. A git that was ended by a signal or printed nothing was
+/// killed, so it does not.
 fn is_about_content(code: Option<i32>, stderr: &str) -> bool {
     code.is_some() && !stderr.trim().is_empty() && !TROUBLES.iter().any(|words| stderr.contains(words))
 }
@@ -194,11 +196,11 @@ fn first_lines(stderr: &str) -> String {
     said.join("; ")
 }
 
-/// How many lines of git's words the agent is told: the reason is among the first.
+/// Number of lines of git's message to show the agent. The reason is among the first ones.
 const LINES: usize = 4;
 
-/// What git says when the machine, not the content, is at fault. The last three are those of a sending side
-/// that did not start, or was killed.
+/// Messages of git about problems of the machine rather than of the content. The last three appear when the sending
+/// side did not start or was killed.
 const TROUBLES: [&str; 13] = [
     "died of signal",
     "No space left",

@@ -1,7 +1,9 @@
-//! Content that git itself refuses because it harms whoever checks it out, above all a `.gitmodules` that leads elsewhere or runs programs.
+//! Detects content that git rejects because checking it out is dangerous, above all a `.gitmodules` that points
+//! elsewhere or runs programs.
 //!
-//! Git examines the objects of a commit when they come into the user's repository, which is late: the work is done by then. Two
-//! questions are asked earlier. Is the base safe, before an agent starts? Are the files safe that an agent left and acquit committed?
+//! Git checks the objects of a commit when they enter the user's repository. That is late: the work is done by then. So
+//! two checks run earlier. Is the base safe, before an agent starts? Are the files safe that an agent left and acquit
+//! committed?
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +16,7 @@ use crate::git::CommitId;
 const LIST: &str = ".gitmodules";
 
 impl LockedWorkspace {
-    /// Refuses a base whose list of submodules git would not let into a repository.
+    /// Rejects a base whose `.gitmodules` git would not accept into a repository.
     pub(super) fn examine_base(&self, start: &CommitId) -> Result<(), Error> {
         const DOING: &str = "read the submodules of the base";
         if self.tree().join(LIST).symlink_metadata().is_err() {
@@ -29,8 +31,8 @@ impl LockedWorkspace {
         examine.run().map(drop).map_err(Error::unsafe_content("use .gitmodules of the repository", how))
     }
 
-    /// Refuses what acquit committed for an agent between two commits, if git would not let it into a repository. Only trees with a list
-    /// of submodules are examined here; everything else is when it is delivered.
+    /// Rejects what acquit committed for an agent between two commits, if git would not accept it into a repository.
+    /// Checks only trees with a `.gitmodules`; the rest is checked at delivery.
     pub(super) fn examine_work(
         &self,
         tree: &Snapshot,
@@ -49,7 +51,7 @@ impl LockedWorkspace {
     }
 }
 
-/// Whether some file system takes the last name of a path for a list of submodules.
+/// Returns whether some file system treats the last component of a path as `.gitmodules`.
 fn is_list(path: &[u8]) -> bool {
     let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().filter(char::is_ascii).collect::<String>().to_ascii_lowercase();

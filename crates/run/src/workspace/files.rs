@@ -1,4 +1,4 @@
-//! Files as this module reads and writes them: whole, small, never through a link, and never half there.
+//! File access for this module. Reads small files whole and never through a symlink; writes are atomic.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use crate::untrusted::{self, content};
 
 /// Enough for any file that holds one id or one name.
 pub(super) const SMALL: u64 = 4 << 10;
-/// Enough for packed refs by the ten thousands; the agent's clone starts with one.
+/// Enough for tens of thousands of packed refs. The agent's clone starts with one.
 pub(super) const LARGE: u64 = 4 << 20;
 
-/// Writes a file so that it is either the old or the new one, also for somebody who comes after a crash. The file in
-/// the making has the suffix that git itself uses, because git never takes such a file for a ref.
+/// Writes a file atomically: after a crash it has either the old or the new content. The temporary file has the suffix
+/// `.lock`, which git itself uses, because git never takes such a file for a ref.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
@@ -23,7 +23,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, path)).map_err(|e| Error::io("write", path, e))
 }
 
-/// Reads one of our own files; none when it is not there.
+/// Reads one of our own files. `None` if it does not exist.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Error> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     match open(path, flags, Mode::empty()) {
@@ -33,17 +33,17 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// What stands at a path that somebody else wrote.
+/// What is at a path that someone else wrote.
 pub(super) enum Found {
-    /// Nothing.
+    /// The path does not exist.
     Absent,
-    /// A regular file, reached through real folders only.
+    /// A regular file, reached through real directories only.
     Content(Vec<u8>),
-    /// Something else: a link on the way, a folder, a device, or more bytes than allowed.
+    /// Anything else: a symlink on the way, a directory, a device, or more bytes than allowed.
     Odd,
 }
 
-/// Reads a file below `root` that a stranger may have put there, without following a link at any level.
+/// Reads an untrusted file below `root` without following symlinks at any level.
 pub(super) fn read_untrusted(root: &Path, relative: &str, limit: u64) -> Result<Found, Error> {
     let at = |e: Errno| Error::io("read", &root.join(relative), e.into());
     let here = match untrusted::open_below(root, relative) {
@@ -65,7 +65,7 @@ fn odd_or_absent(error: Errno) -> Option<Found> {
     }
 }
 
-/// Removes whatever is at `path`, a link itself rather than what it points to. Nothing there is fine.
+/// Removes whatever is at `path`. Removes a symlink itself, not its target. A missing path is not an error.
 pub(super) fn remove(path: &Path) -> Result<(), Error> {
     untrusted::remove(path).map_err(|e| Error::io("remove", path, e))
 }

@@ -1,8 +1,8 @@
-//! What an agent may not do with git: commit without the task's id, touch a protected branch, push, edit `.acquit/` or the settings by
-//! which coding agents start programs.
+//! Rules for an agent's use of git. It must not commit without the task id, touch a protected branch, push, or edit
+//! `.acquit/` or the settings from which coding agents start programs.
 //!
-//! The hooks say so while the agent can still mend it. They run in its own sandbox by its own git, so they are advice: it can
-//! switch them off. What counts is what [`super::LockedWorkspace::collect`] finds afterwards.
+//! Hooks report a violation while the agent can still fix it. They are only advice: the agent's own git runs them in
+//! its sandbox, so it can disable them. What counts is what [`super::LockedWorkspace::collect`] finds afterwards.
 
 use super::{Error, files};
 use crate::git::{CommitId, is_ref_name};
@@ -11,11 +11,12 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The folder of acquit's own files in a project.
+/// Directory of acquit's own files in a project.
 const OWN_FOLDER: &str = ".acquit";
 
-/// Files and folders of a project from which coding agents start programs by themselves (hooks, tool servers, plugins, test commands),
-/// without a decision of their model. What one stage commits there, the agent of the next stage would run with its own secrets.
+/// Files and directories of a project from which coding agents start programs on their own (hooks, tool servers,
+/// plugins, test commands), without a decision of the model. The agent of the next stage would run what one stage
+/// commits there, with its own secrets.
 const AGENT_SETTINGS: &[&str] = &[
     ".mcp.json",
     ".claude/settings.json",
@@ -49,18 +50,19 @@ const AGENT_SETTINGS: &[&str] = &[
 /// The rules of one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// The id that every commit names, such as `T-1`.
+    /// Task id that every commit must name, such as `T-1`.
     pub task_id: String,
-    /// The branch that the work is for.
+    /// Base branch of the work.
     pub base: Option<String>,
-    /// The commit of it that the work stands on.
+    /// Base-branch commit the work is based on.
     pub base_commit: Option<CommitId>,
-    /// More branches that no work may move or check out; a final `*` stands for any rest.
+    /// More branches that must not be moved or checked out. A trailing `*` matches any suffix.
     pub protected: Vec<String>,
 }
 
 impl Rules {
-    /// Whether no agent may have this branch. The task's own is never one, whatever the patterns say.
+    /// Returns whether agents must not touch this branch. The task's own branch is never protected, whatever the
+    /// patterns say.
     pub fn protects(&self, branch: &str, own: &str) -> bool {
         let fits = |pattern: &str| match pattern.strip_suffix('*') {
             Some(start) => branch.starts_with(start),
@@ -69,7 +71,7 @@ impl Rules {
         branch != own && self.patterns().any(fits)
     }
 
-    /// Whether a commit's message names the task as a whole word.
+    /// Returns whether a commit message contains the task id as a whole word.
     pub fn is_named_in(&self, message: &str) -> bool {
         let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         message.match_indices(&self.task_id).any(|(at, found)| {
@@ -82,7 +84,7 @@ impl Rules {
         self.protected.iter().map(String::as_str).chain(self.base.as_deref())
     }
 
-    /// Writes the hooks into a repository that is being made for an agent on `branch`.
+    /// Writes the hooks into a new repository for an agent on `branch`.
     pub(super) fn write_hooks(&self, repository: &Path, branch: &str) -> Result<(), Error> {
         let folder = repository.join("hooks");
         fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
@@ -104,24 +106,25 @@ impl Rules {
         Ok(())
     }
 
-    /// The base branch as the agent's repository knows it: a ref of its only remote. An agent that checks the branch out would make a
-    /// local one of it, which a hook refuses in clear words.
+    /// Returns the base branch as a ref of the only remote in the agent's repository. Checking out the branch would
+    /// create a local one, which a hook rejects with a clear message.
     pub(super) fn base_ref(&self) -> Option<(String, &CommitId)> {
         let base = self.base.as_deref().filter(|base| is_ref_name(base))?;
         Some((format!("refs/remotes/origin/{base}"), self.base_commit.as_ref()?))
     }
 
-    /// Adds the trailer to a message that has no id. Git does not skip this hook with `--no-verify`.
+    /// Builds the hook that adds the trailer to a message without the id. Unlike other hooks, git does not skip it with
+    /// `--no-verify`.
     fn prepare_commit_msg(&self) -> String {
         PREPARE_COMMIT_MSG.replace("@TASK@", &quoted(&self.task_id))
     }
 
-    /// Refuses protected branches, except to be deleted.
+    /// Builds the hook that rejects changes of protected branches, except deletion.
     fn reference_transaction(&self, own: &str) -> String {
         let cases: Vec<String> = self
             .patterns()
             .filter_map(|pattern| {
-                // What git would not take for a name can name no branch.
+                // A pattern that git rejects as a name cannot match any branch.
                 let (start, star) = pattern.strip_suffix('*').map_or((pattern, ""), |start| (start, "*"));
                 let example = if star.is_empty() { start.to_owned() } else { format!("{start}x") };
                 is_ref_name(&example).then(|| quoted(&format!("refs/heads/{start}")) + star)
@@ -136,13 +139,13 @@ impl Rules {
     }
 }
 
-/// Why an agent must leave a path of the tree alone, if it must. Upper and lower case are the same: not every file system tells them
-/// apart.
+/// Returns why an agent must not change a path, if it must not. Ignores case, because not every file system
+/// distinguishes it.
 pub(super) fn guarded(path: &[u8]) -> Option<&'static str> {
     if is_below(path, OWN_FOLDER.as_bytes()) {
         return Some("what is in .acquit/ belongs to acquit and the project's owner");
     }
-    // A link in the place of a folder leads to settings as well.
+    // A symlink in place of a parent directory could lead to settings as well.
     let is_settings = |guarded: &&&str| {
         let guarded = guarded.as_bytes();
         is_below(path, guarded) || is_below(guarded, path)
@@ -153,7 +156,7 @@ pub(super) fn guarded(path: &[u8]) -> Option<&'static str> {
         .map(|_| "coding agents start programs from it by themselves, and a later one would do so with its own secrets")
 }
 
-/// Patterns by which git lists everything that may be [`guarded`], and not much more.
+/// Returns pathspecs that match every path that may be [`guarded`], and not much more.
 pub(super) fn guarded_patterns() -> Vec<String> {
     let top = |path: &&str| path.split('/').next().unwrap_or_default().to_owned();
     let names: std::collections::BTreeSet<String> =
@@ -161,7 +164,7 @@ pub(super) fn guarded_patterns() -> Vec<String> {
     names.into_iter().map(|name| format!(":(icase,top,literal){name}")).collect()
 }
 
-/// Whether a path is `folder` or below it.
+/// Returns whether a path is `folder` or inside it.
 fn is_below(path: &[u8], folder: &[u8]) -> bool {
     let (Some(start), rest) = (path.get(..folder.len()), path.get(folder.len()..).unwrap_or_default()) else {
         return false;
@@ -169,12 +172,12 @@ fn is_below(path: &[u8], folder: &[u8]) -> bool {
     !folder.is_empty() && start.eq_ignore_ascii_case(folder) && matches!(rest.first(), None | Some(b'/'))
 }
 
-/// A word of the shell that stands for nothing but itself.
+/// Quotes text as one literal word of the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Nothing but builtins of the shell in the usual case: each process more costs as much as the hook.
+/// Uses only shell builtins in the usual case: each extra process costs as much as the hook itself.
 const PREPARE_COMMIT_MSG: &str = r#"#!/bin/sh
 # Written by acquit: every commit names its task.
 task=@TASK@ lines=0 last= open=
@@ -221,10 +224,11 @@ exit 0
 const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\n\
     echo 'it tried to push' >\"$(git rev-parse --git-dir)/acquit-refused\"\nexit 1\n";
 
-/// A file in the agent's repository in which hooks note what they refused. What stands there is the agent's word, like everything in it.
+/// File in the agent's repository where hooks record what they rejected. The agent can write it too, so do not trust
+/// it.
 pub(crate) const REFUSED_COMMANDS: &str = "acquit-refused";
 
-/// The remote of an agent's repository: whoever pushes or fetches is told why nothing comes of it.
+/// Remote of an agent's repository. Pushing or fetching prints why it does not work.
 pub(super) const REMOTE: &str = "[remote \"origin\"]\n\turl = \"ext::sh -c echo% acquit:% do% not% push,% fetch% or% pull.% \
     acquit% delivers% what% is% on% your% branch.% >&2;echo% it% tried% to% push,% fetch% or% pull% >\\\"$GIT_DIR\\\"/acquit-refused\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
     [push]\n\tdefault = current\n[protocol \"ext\"]\n\tallow = always\n";

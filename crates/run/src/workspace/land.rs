@@ -1,9 +1,10 @@
-//! Moving the base branch of the user's repository to a commit that builds on it, and a checkout of that branch along.
+//! Moves the base branch of the user's repository to a commit that builds on it, together with a checkout of that
+//! branch.
 //!
-//! The branch moves by comparing and swapping, so it moves once or not at all. A clean checkout follows it afterwards; that it must
-//! is written in the same transaction of refs, below `refs/acquit/checkout/`, so that whoever comes after a crash finishes it. A
-//! checkout with changes in it is left alone, and so is the branch. The lock of its index is held by acquit itself ([`HeldIndex`]), so that a kill
-//! leaves none behind.
+//! The branch moves with compare-and-swap, so it moves once or not at all. A clean checkout follows afterwards. The
+//! same ref transaction records under `refs/acquit/checkout/` that it must, so the next run after a crash completes it.
+//! If the checkout has changes, both it and the branch stay as they are. Acquit itself holds the lock of the index
+//! ([`HeldIndex`]), so a kill leaves none behind.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +13,19 @@ use super::transfer::Check;
 use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Git, Source, is_ref_name, pending};
 
-/// What became of the branch.
+/// Result of moving the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landed {
-    /// It is at the commit.
+    /// The branch is at the commit.
     Moved,
-    /// Somebody else moved it meanwhile.
+    /// Someone else moved the branch in the meantime.
     Elsewhere,
 }
 
 const DOING: &str = "move the base branch";
 
 impl LockedWorkspace {
-    /// Moves `branch` from `old` to `commit`, which this workspace has and which descends from `old`.
+    /// Moves `branch` from `old` to `commit`. The workspace must have `commit`, and `commit` must descend from `old`.
     pub fn land(
         &self,
         source: &Source,
@@ -39,7 +40,8 @@ impl LockedWorkspace {
             return Err(Error::NotDescended { base: old.clone(), tip: commit.clone() });
         }
         self.catch_up(source, branch)?;
-        // Also looked at when it moves; but a checkout of a branch that is elsewhere would be judged by the wrong commit.
+        // The update compares this again. Check it here too, because a checkout of a branch that is elsewhere would be
+        // compared with the wrong commit.
         if source.branch_known_at(&self.git, branch, old).map_err(Error::git(DOING))?.as_ref() != Some(old) {
             return Ok(Landed::Elsewhere);
         }
@@ -68,7 +70,7 @@ impl LockedWorkspace {
         Ok(Landed::Moved)
     }
 
-    /// Brings a checkout along whose branch has been moved, if one is behind.
+    /// Updates a checkout that is behind its moved branch, if there is one.
     pub fn catch_up(&self, source: &Source, branch: &str) -> Result<(), Error> {
         let pending = pending(branch);
         let found = source
@@ -102,8 +104,8 @@ impl LockedWorkspace {
     }
 }
 
-/// Whether a checkout can be brought from `old` to `new` without touching anything that is in no commit, and without a program
-/// that the user's own git would run and ours does not.
+/// Checks that a checkout can go from `old` to `new` without touching uncommitted content, and without a filter that
+/// the user's git would run and ours does not.
 fn follows(
     source: &Source,
     git: &Git,
@@ -116,7 +118,7 @@ fn follows(
     if !is_at(source, git, at, old, &index.with_file_name("looked-at-index"))? {
         return Err(dirty());
     }
-    // Known before the branch moves: who holds the index now would keep the checkout from following.
+    // Check before the branch moves: a process that holds the index now would keep the checkout from following.
     drop(HeldIndex::take(&index_of(git, at)?)?);
     let trial = git.call("read-tree").inside(at).args(["-m", "-u", "-n", old.as_str(), new.as_str()]);
     if trial.run_any().map_err(Error::git(DOING))?.code != Some(0) {
@@ -128,7 +130,7 @@ fn follows(
         .args(["-r", "-z", "--name-only", "--no-renames", old.as_str(), new.as_str()])
         .run()
         .map_err(Error::git(DOING))?;
-    // Attributes as the new commit has them: an index of it is what every git can read them from.
+    // Read the attributes of the new commit through an index, which every git version supports.
     let attributes = git.call("read-tree").inside(at).index(index).arg(new.as_str()).run();
     let filtered = attributes.and_then(|_| {
         git.call("check-attr")
@@ -153,16 +155,16 @@ fn follows(
     }
 }
 
-/// Where the index of a checkout is: a linked worktree has its own.
+/// Returns the path of the index of a checkout. A linked worktree has its own.
 fn index_of(git: &Git, at: &Path) -> Result<PathBuf, Error> {
     let call = git.call("rev-parse").inside(at).args(["--path-format=absolute", "--git-path", "index"]);
     Ok(PathBuf::from(call.run().map_err(Error::git(DOING))?.line()))
 }
 
-/// Whether a checkout has exactly the files of a commit, beside those that git does not know.
+/// Returns whether the tracked files of a checkout are exactly those of a commit.
 fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId, aside: &Path) -> Result<bool, Error> {
     let filters = source.filters(git).map_err(Error::git(DOING))?;
-    // Looked at in a copy: to look takes no lock.
+    // Compare with a copy of the index, so that no lock is needed.
     let copy = Copy::of(&index_of(git, at)?, aside)?;
     let refresh =
         filters.emptied(git.call("update-index")).inside(at).index(&copy.0).args(["-q", "--refresh"]);
@@ -180,7 +182,7 @@ fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId, aside: &Path)
     Ok(true)
 }
 
-/// A copy of an index that is gone with this value.
+/// A copy of an index, removed on drop.
 struct Copy(PathBuf);
 
 impl Copy {

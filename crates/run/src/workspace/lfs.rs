@@ -1,7 +1,8 @@
-//! Git LFS: the files behind pointers, copied from the user's own `.git/lfs/objects`.
+//! Git LFS: replaces pointers with the files from the user's own `.git/lfs/objects`.
 //!
-//! Nothing is fetched and no filter runs. Git is told to take the files for unchanged, so a pointer stays a pointer in every commit: what an
-//! agent writes to such a file is no part of its work. A pointer whose file is not in the user's clone stays as it is.
+//! Nothing is fetched and no filter runs. Git is told to treat the files as unchanged, so a pointer stays a pointer in
+//! every commit. Changes that an agent makes to such a file are not part of its work. A pointer whose file is not in
+//! the user's clone stays as it is.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,13 +12,13 @@ use std::path::{Path, PathBuf};
 use super::files::{self, Found};
 use super::{Error, LockedWorkspace};
 
-/// The largest pointer, by the specification of Git LFS.
+/// Maximum size of a pointer, from the Git LFS specification.
 const LARGEST_POINTER: u64 = 1024;
 
 const DOING: &str = "fill in the files of Git LFS";
 
 impl LockedWorkspace {
-    /// Fills in the files of a commit or tree in `tree`, of which `index` is the index.
+    /// Fills in the LFS files of a commit or tree in `tree`, whose index is `index`.
     pub(super) fn fill_lfs(&self, of: &str, tree: &Path, index: &Path) -> Result<(), Error> {
         let Some(store) = self.lfs.iter().find(|folder| folder.is_dir()) else { return Ok(()) };
         let listed = self.call("ls-tree").args(["-r", "-l", "-z", "--full-tree", of]).run();
@@ -38,7 +39,7 @@ impl LockedWorkspace {
     }
 }
 
-/// The path of a row `<mode> blob <id> <size>\t<path>`, if it is a file that may be a pointer.
+/// Returns the path of a row `<mode> blob <id> <size>\t<path>`, if the file may be a pointer.
 fn small_file(row: &[u8]) -> Option<&Path> {
     let tab = row.iter().position(|b| *b == b'\t')?;
     let facts = std::str::from_utf8(&row[..tab]).ok()?;
@@ -48,7 +49,7 @@ fn small_file(row: &[u8]) -> Option<&Path> {
     is_small.then(|| Path::new(OsStr::from_bytes(&row[tab + 1..])))
 }
 
-/// The file that a pointer at `name` stands for, if the user's clone has it.
+/// Returns the file that the pointer at `name` refers to, if the user's clone has it.
 fn pointed_at(tree: &Path, name: &str, store: &Path) -> Option<PathBuf> {
     let Ok(Found::Content(text)) = files::read_untrusted(tree, name, LARGEST_POINTER) else { return None };
     let (oid, size) = pointer(std::str::from_utf8(&text).ok()?)?;
@@ -56,7 +57,7 @@ fn pointed_at(tree: &Path, name: &str, store: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(&object).is_ok_and(|meta| meta.is_file() && meta.len() == size).then_some(object)
 }
 
-/// What a pointer names: the hash of a file, and its size.
+/// Parses a pointer into the hash and the size of its file.
 fn pointer(text: &str) -> Option<(&str, u64)> {
     let rest = text.strip_prefix("version https://git-lfs.github.com/spec/v1\n")?;
     let value = |key: &str| rest.lines().find_map(|line| line.strip_prefix(key));
@@ -65,7 +66,7 @@ fn pointer(text: &str) -> Option<(&str, u64)> {
     Some((is_hash.then_some(oid)?, value("size ")?.parse().ok()?))
 }
 
-/// Puts a copy in the place of a pointer, with the pointer's own mode.
+/// Replaces a pointer with a copy of its file and keeps the mode of the pointer.
 fn replace(path: &Path, object: &Path) -> Result<(), Error> {
     let copy = || {
         let mode = fs::symlink_metadata(path)?.permissions();

@@ -1,4 +1,4 @@
-//! One leg at a time: a lock that the kernel releases when its holder ends, however it ends.
+//! Lock that lets one leg at a time use a workspace. The kernel releases it when its holder ends, however it ends.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::{Error, Workspace, files};
 use crate::pause::pause;
 
-/// A workspace that is ours until this value is dropped. Everything that changes a workspace is done through it.
+/// A workspace that is locked until this value is dropped. All changes to a workspace go through it.
 #[derive(Debug)]
 pub struct LockedWorkspace {
     workspace: Workspace,
@@ -28,17 +28,17 @@ impl Deref for LockedWorkspace {
 
 impl Drop for LockedWorkspace {
     fn drop(&mut self) {
-        // Closing is not enough: a child that is just being started holds a copy of the descriptor until its exec.
+        // Closing the file is not enough: a child that is starting holds a copy of the descriptor until its exec.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// How often a lock that somebody has is asked for again.
+/// Retry interval while the lock is held.
 const AGAIN: Duration = Duration::from_millis(10);
 
 impl Workspace {
-    /// Takes the lock as soon as it is free, or says who still has it after `patience`. The one to wait for is a git process
-    /// that outlived its harness: it holds the lock too, so that nobody works in a tree that is still being written.
+    /// Waits up to `patience` for the lock, then reports its holder. The wait is for a git process that outlived its
+    /// harness: it inherits the lock, so nothing else uses a tree that is still being written.
     pub fn lock_within(&self, holder: &str, patience: Duration) -> Result<LockedWorkspace, Error> {
         let begun = Instant::now();
         loop {
@@ -49,7 +49,7 @@ impl Workspace {
         }
     }
 
-    /// Takes the lock, or says who has it. `holder` is how this process is named to others.
+    /// Takes the lock or reports its holder. Other processes see `holder` as the name of this process.
     pub fn lock(&self, holder: &str) -> Result<LockedWorkspace, Error> {
         let path = self.dir.join("lock");
         let at = |e| Error::io("lock", &path, e);
@@ -66,7 +66,7 @@ impl Workspace {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let mut name = Vec::new();
-                    // Who it is helps a person; not knowing it changes nothing.
+                    // The name only helps a person, so an error does not matter.
                     let _ = (&mut file).take(files::SMALL).read_to_end(&mut name);
                     let name = String::from_utf8_lossy(&name).trim().to_owned();
                     let holder = if name.is_empty() { "another process".into() } else { name };
@@ -74,8 +74,8 @@ impl Workspace {
                 }
                 Err(e) => return Err(at(e.into())),
             }
-            // A removed workspace leaves its last holder with a file that has no name any more. Locking that one
-            // would exclude nobody, so the loop goes on until name and file are the same thing.
+            // Removing a workspace unlinks the lock file while its holder has it open. Locking the unlinked file would
+            // exclude no one, so retry until the path and the open file are the same.
             let mine = file.metadata().map_err(at)?;
             match std::fs::symlink_metadata(&path) {
                 Ok(named) if (named.dev(), named.ino()) == (mine.dev(), mine.ino()) => {}
@@ -84,8 +84,8 @@ impl Workspace {
             file.set_len(0).map_err(at)?;
             file.seek(SeekFrom::Start(0)).map_err(at)?;
             file.write_all(holder.as_bytes()).map_err(at)?;
-            // Inherited by the git processes that are started while it is held, and by nobody else: whatever is contained
-            // gets no descriptor of ours.
+            // Git processes started while the lock is held inherit it, and no other process does: sandboxed programs
+            // get none of our descriptors.
             rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(|e| at(e.into()))?;
             return Ok(LockedWorkspace { workspace: self.clone(), file });
         }

@@ -1,11 +1,12 @@
-//! Submodules: their files, filled in from the repositories that the user's git keeps below `.git/modules`.
+//! Fills in the files of submodules from the repositories that the user's git keeps in `.git/modules`.
 //!
-//! Nothing is fetched, and no git runs in a submodule: the harness's own repository reads the objects and writes the files. So no
-//! setting, hook or filter of a submodule has a say. The folders have no `.git`: their files are there to be read and built, and what
-//! is changed in them is no part of the work. Which commit a submodule is at, the commit says that the tree is of.
+//! Nothing is fetched, and no git runs in a submodule: the harness's own repository reads the objects and writes the
+//! files. So no setting, hook or filter of a submodule takes effect. The directories have no `.git`. Their files can be
+//! read and built, but changes to them are not part of the work. The commit of a submodule is the one that the
+//! superproject's commit records.
 //!
-//! `.gitmodules` and the paths in it are hostile. A name leads only to a folder below `.git/modules`, and a path is filled only where
-//! every folder above it is a real one.
+//! `.gitmodules` and the paths in it are untrusted. A name only resolves to a directory inside `.git/modules`, and a
+//! path is filled only if every parent is a real directory.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,23 +15,23 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Error, LockedWorkspace, files};
 
-/// Submodules inside of submodules are filled so deep.
+/// Maximum depth of nested submodules to fill.
 const DEEPEST: usize = 5;
 
-/// More than any project has.
+/// Maximum number of submodules; more than any project has.
 const MOST: usize = 500;
 
 const DOING: &str = "fill in the submodules";
 
-/// Where the list is kept of what is filled, beside a tree that nobody else writes to.
+/// Name of the list of filled submodules. It is next to a tree that no one else writes to.
 const RECORD: &str = "submodules";
 
-/// Whether programs may have written to a tree since it was filled.
+/// Who may have written to a tree since it was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tree {
-    /// Only git has: what is there at the right commit is left as it is.
+    /// Only git: submodules at the right commit are kept.
     Ours,
-    /// An agent has: everything is filled anew.
+    /// An agent: everything is filled again.
     Agents,
 }
 
@@ -41,8 +42,8 @@ struct Link {
 }
 
 impl LockedWorkspace {
-    /// Fills the submodules of a commit or tree in `tree`, which has its other files already. Gives those that are not in the user's
-    /// clone.
+    /// Fills the submodules of a commit or tree in `tree`, which already has its other files. Returns those that are
+    /// not in the user's clone.
     pub(super) fn fill_submodules(&self, of: &str, tree: &Path, whose: Tree) -> Result<Vec<String>, Error> {
         let record = tree.parent().unwrap_or(tree).join(RECORD);
         let filled = if whose == Tree::Ours { read_record(&record)? } else { BTreeMap::new() };
@@ -55,7 +56,7 @@ impl LockedWorkspace {
         if has_some {
             fill.all(of, Path::new(""), &self.modules, None, 0)?;
         }
-        // What was a submodule before and is none now would stand among the files.
+        // Remove directories that are no longer submodules. Otherwise they would remain among the files.
         let gone: Vec<&PathBuf> = fill.before.keys().filter(|path| !fill.now.contains_key(*path)).collect();
         for path in gone {
             if is_plain(tree, path) && !self.is_tracked(of, path)? {
@@ -73,7 +74,7 @@ impl LockedWorkspace {
         Ok(missing)
     }
 
-    /// The paths of the submodules of a commit.
+    /// Returns the paths of the submodules of a commit.
     pub(super) fn submodule_paths(&self, commit: &str) -> Result<Vec<PathBuf>, Error> {
         Ok(self.links(commit, None)?.into_iter().map(|link| link.path).collect())
     }
@@ -98,7 +99,7 @@ impl LockedWorkspace {
         Ok(rows.filter_map(link).take(MOST).collect())
     }
 
-    /// The names of submodules by their paths, as `.gitmodules` of a commit has them.
+    /// Returns the names of submodules by path, from the `.gitmodules` of a commit.
     fn names(&self, of: &str, objects: Option<&Path>) -> Result<BTreeMap<PathBuf, String>, Error> {
         let mut call = self.call("config").args(["-z", "--blob", &format!("{of}:.gitmodules")]);
         if let Some(objects) = objects {
@@ -116,7 +117,7 @@ impl LockedWorkspace {
     }
 }
 
-/// The work of filling one tree.
+/// State while filling one tree.
 struct Fill<'a> {
     of: &'a LockedWorkspace,
     tree: &'a Path,
@@ -161,7 +162,7 @@ impl Fill<'_> {
         Ok(())
     }
 
-    /// Whether the files of the commit are there now. Otherwise the folder is empty.
+    /// Checks out a submodule. Returns whether its files are there now; otherwise the directory is empty.
     fn checkout(&self, commit: &str, place: &Path, objects: &Path) -> Result<bool, Error> {
         let folder = self.tree.join(place);
         let index = self.of.dir.join("submodule-index");
@@ -180,14 +181,14 @@ impl Fill<'_> {
     }
 }
 
-/// The user's repository of a submodule, by its name.
+/// Returns the user's repository of a submodule by name.
 fn repository(roots: &[PathBuf], name: &str) -> Option<PathBuf> {
     let sound = !name.is_empty() && Path::new(name).components().all(|it| matches!(it, Component::Normal(_)));
     let found = |root: &PathBuf| Some(root.join(name)).filter(|path| path.join("objects").is_dir());
     roots.iter().filter(|_| sound).find_map(found)
 }
 
-/// Whether all folders above a path are real folders, and it stays below `tree`.
+/// Returns whether a path stays below `tree` and all its parents are real directories.
 fn is_plain(tree: &Path, below: &Path) -> bool {
     let mut path = tree.to_owned();
     let names = below.components().all(|part| matches!(part, Component::Normal(_)));

@@ -1,7 +1,7 @@
-//! Repositories inside the tree: submodules that the agent filled, and others that it made.
+//! Repositories inside the tree: submodules that the agent filled, and others that it created.
 //!
-//! Git looks into a submodule by running itself there, under the configuration that the agent wrote. So no git of ours ever
-//! runs in the tree while there is a `.git` below its top, except in ignored folders, which git does not enter.
+//! Git inspects a submodule by running itself in it, with the configuration that the agent wrote. So acquit never runs
+//! git in the tree while there is a nested `.git`, except in ignored directories, which git does not enter.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,18 +11,19 @@ use super::snapshot::Snapshot;
 use super::{Error, LockedWorkspace, files};
 use crate::git::CommitId;
 
-/// The repositories inside a tree, told apart.
+/// The nested repositories of a tree by kind.
 #[derive(Default)]
 struct Inside {
-    /// Folders that the index knows as submodules.
+    /// Directories that are submodules in the index.
     submodules: Vec<PathBuf>,
-    /// Others.
+    /// All others.
     strangers: Vec<PathBuf>,
 }
 
 impl LockedWorkspace {
-    /// Moves the `.git` of repositories inside the tree away, so that their files are saved as files and not as a
-    /// pointer to commits that exist nowhere else. Submodules go as a whole. Those in ignored folders are caches and stay.
+    /// Moves the `.git` of nested repositories away, so that their files are saved as files and not as a pointer to
+    /// commits that exist nowhere else. Moves submodules as a whole. Keeps repositories in ignored directories, because
+    /// they are caches.
     pub(super) fn keep_repositories(&self, leg: &str, tree: &Snapshot) -> Result<Vec<PathBuf>, Error> {
         let inside = self.inside(tree)?;
         let mut kept = self.keep_strangers(leg, &inside)?;
@@ -34,8 +35,8 @@ impl LockedWorkspace {
         Ok(kept)
     }
 
-    /// Does `work` on the tree while no repository is inside. Submodules stay for the gates that follow, with the commit
-    /// that `tip` names for them; their `.git` is elsewhere meanwhile, and among what is kept if we die.
+    /// Runs `work` while the tree has no nested repositories. Submodules stay for the gates that follow, at the commits
+    /// that `tip` records. Their `.git` is moved away in the meantime; if we die, it remains among the kept files.
     pub(super) fn without_repositories<T>(
         &self,
         leg: &str,
@@ -55,7 +56,7 @@ impl LockedWorkspace {
         for (git, aside) in hidden {
             std::fs::rename(&aside, &git).map_err(|e| Error::io("put back", &git, e))?;
         }
-        // Empty again, unless something else is kept: then it stays.
+        // Empty again, unless something else is kept in it. Then removal fails and it stays.
         let _ = std::fs::remove_dir(self.kept_dir());
         Ok((done?, kept))
     }
@@ -72,7 +73,8 @@ impl LockedWorkspace {
         Ok(kept)
     }
 
-    /// Puts the commits that `tip` names for these submodules into the index: without their `.git` nobody else tells them.
+    /// Writes the commits that `tip` records for these submodules into the index. Without their `.git`, git cannot read
+    /// them from the submodules.
     fn take_over(&self, submodules: &[PathBuf], tip: &CommitId) -> Result<(), Error> {
         if submodules.is_empty() {
             return Ok(());
@@ -121,7 +123,7 @@ impl LockedWorkspace {
             let list = if is_known { &mut inside.submodules } else { &mut inside.strangers };
             list.push(folder.to_owned());
         }
-        // What is inside a submodule belongs to it.
+        // A repository inside a submodule belongs to the submodule.
         let Inside { submodules, strangers } = &mut inside;
         strangers.retain(|folder| !submodules.iter().any(|module| folder.starts_with(module)));
         Ok(inside)
@@ -135,7 +137,7 @@ impl LockedWorkspace {
         }
         let doing = "tell ignored folders from others";
         let output = self.call_in_tree(verb).args(args).input(input).run_any().map_err(Error::git(doing))?;
-        // 1 is "none of them".
+        // Code 1 means that none of the paths matched.
         if !matches!(output.code, Some(0 | 1)) {
             return Err(Error::by_agent(doing)(output.failed(verb)));
         }

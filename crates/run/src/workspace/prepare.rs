@@ -1,4 +1,4 @@
-//! Before a leg: the tree is exactly the commit it starts from, and the agent's repository is fresh.
+//! Prepares a workspace before a leg: resets the tree to the start commit and writes a fresh repository for the agent.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,20 @@ use super::state::State;
 use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::{CommitId, is_ref_component, is_ref_name};
 
-/// What was found and done.
+/// Result of the preparation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
-    /// Whether the workspace had to be made.
+    /// Whether the workspace was created.
     pub created: bool,
-    /// What an earlier attempt had left, taken out of the tree.
+    /// What an earlier attempt left, moved out of the tree.
     pub saved: Option<SavedAttempt>,
-    /// What a person should know about this tree.
+    /// Notes about this tree for a person.
     pub notes: Vec<String>,
 }
 
 impl LockedWorkspace {
-    /// Makes the workspace ready for `leg` at `start`, with the agent on `branch`. What an earlier attempt left is
-    /// saved first. Ignored files stay: they are caches, and rebuilding them costs more than the leg.
+    /// Prepares the workspace for `leg` at `start`, with the agent on `branch`. Saves first what an earlier attempt
+    /// left. Keeps ignored files: they are caches, and rebuilding them costs more than the leg.
     pub fn prepare(&self, leg: &str, start: &CommitId, branch: &str) -> Result<Prepared, Error> {
         check_names(leg, start, branch, self)?;
         if !self.is_made() {
@@ -36,7 +36,7 @@ impl LockedWorkspace {
         self.clear_stale_locks()?;
         let mut state = match self.load()? {
             Some(state) => state,
-            // Nothing is known but what the harness's own repository says, so everything is looked at.
+            // Only the harness's own repository is known, so check everything.
             None => State::unseen(&self.head()?, branch),
         };
         let saved = if let Some(resetting) = state.facts.resetting.clone() {
@@ -63,7 +63,7 @@ impl LockedWorkspace {
         Ok(Prepared { created: false, saved, notes: self.notes(start)? })
     }
 
-    /// Puts the files of a saved attempt back into a tree that was prepared at `start`, as changes that are not committed.
+    /// Restores the files of a saved attempt into a tree prepared at `start`, as uncommitted changes.
     pub fn restore(&self, attempt: &SavedAttempt, start: &CommitId) -> Result<(), Error> {
         let doing = "put back what an attempt left";
         let read = |more: &[&str], commit: &CommitId| {
@@ -71,12 +71,12 @@ impl LockedWorkspace {
             call.run().map_err(Error::git(doing))
         };
         read(&["-u"], &attempt.commit)?;
-        // The index is that of the start again, so that everything shows as a change.
+        // Reset the index to the start, so that everything shows as a change.
         read(&[], start)?;
         Ok(())
     }
 
-    /// Saves what is worth saving, and brings the tree to `start`.
+    /// Saves what is worth saving and resets the tree to `start`.
     fn leave_nothing(
         &self,
         state: &mut State,
@@ -86,7 +86,7 @@ impl LockedWorkspace {
         agent: AgentGit,
     ) -> Result<Option<SavedAttempt>, Error> {
         let Some(tree) = tree else {
-            // The tree is gone as a whole. A file or link in its place is moved aside; there is nothing else.
+            // The whole tree is gone. Move a file or symlink in its place aside; there is nothing else to save.
             if self.tree().symlink_metadata().is_ok() {
                 files::move_aside(&self.tree(), &self.kept_dir(), &format!("{leg}-work"))?;
             }
@@ -94,8 +94,8 @@ impl LockedWorkspace {
         };
         let tree_same = state.has_tree(&tree);
         let (parent, kept) = self.take_from_agent(state, leg, agent)?;
-        // What the next leg does not build on is an attempt too: its harness was lost, its report was wrong, its variation
-        // led nowhere.
+        // Work that the next leg does not build on is an attempt too: its harness was lost, its report was wrong, or
+        // its variation failed.
         let built_on = self.is_part_of(state, start)?;
         let moved = parent != state.facts.head;
         if !moved && built_on && kept.is_empty() && (tree_same || self.is_clean(&state.facts.head, &tree)?) {
@@ -107,14 +107,14 @@ impl LockedWorkspace {
         self.reset(state, leg, start, saved)
     }
 
-    /// Whether the work at the head is part of `start`, as itself, squashed, or on another base.
+    /// Returns whether the work at the head is part of `start`: as it is, squashed, or rebased.
     fn is_part_of(&self, state: &State, start: &CommitId) -> Result<bool, Error> {
         let head = &state.facts.head;
         let squashed = || state.facts.squashed.iter().any(|(tip, commit)| tip == head && commit == start);
         Ok(head == start || squashed() || state.is_same_work(head, start) || self.descends(start, head)?)
     }
 
-    /// Imports the agent's branch if it moved. Gives the commit that the tree is to be saved on top of, and what could
+    /// Imports the agent's branch if it moved. Returns the commit to save the tree on top of, and the paths that could
     /// only be moved aside.
     fn take_from_agent(
         &self,
@@ -157,12 +157,12 @@ impl LockedWorkspace {
         Ok((parent, kept))
     }
 
-    /// Whether git, too, sees nothing but ignored files beyond `head`.
+    /// Returns whether git sees no changes beyond `head` except ignored files.
     pub(super) fn is_clean(&self, head: &CommitId, tree: &Snapshot) -> Result<bool, Error> {
         if !tree.repositories.is_empty() {
             return Ok(false);
         }
-        // A collection that was refused or cut short has left it at the commit that it had just made.
+        // A collection that was rejected or interrupted left it at the commit it had just made.
         self.set_head(head)?;
         let output = self
             .call_in_tree("status")
@@ -172,7 +172,7 @@ impl LockedWorkspace {
         Ok(output.stdout.is_empty())
     }
 
-    /// Writes the agent's repository and remembers how everything looks now.
+    /// Writes the agent's repository and records the current state of everything.
     fn finish(&self, state: &mut State, start: &CommitId, branch: &str) -> Result<(), Error> {
         self.fill_submodules(start.as_str(), &self.tree(), Tree::Agents)?;
         self.fill_lfs(start.as_str(), &self.tree(), &self.git_dir().join("index"))?;

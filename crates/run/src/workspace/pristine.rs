@@ -1,12 +1,14 @@
-//! The committed files, checked out where no agent and no gate writes: what gates and setup see below their own writes.
+//! The committed files in a checkout that no agent and no gate writes to. Gates and setup see it below their own
+//! writes.
 //!
 //! ```text
 //! <dir>/checked/work    the tree, with a repository that we write
 //! <dir>/checked/index   its index
-//! <dir>/checked/at      the commit that it is of, written when it is
+//! <dir>/checked/at      its commit, written when the checkout is complete
 //! ```
 //!
-//! Programs see it as the lower folder of an overlay, so it stays as git wrote it, and going to another commit costs what differs.
+//! Programs see it as the lower directory of an overlay. So it stays as git wrote it, and switching to another commit
+//! costs only the difference.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +22,7 @@ use crate::git::CommitId;
 use crate::layers::Layer;
 
 impl LockedWorkspace {
-    /// The tree of a commit, in which every file that differs from what `layer` was made of is younger than that layer.
+    /// Checks out a commit such that every file that differs from what `layer` was made of is newer than that layer.
     pub(crate) fn checked_over(&self, commit: &CommitId, layer: Option<&Layer>) -> Result<PathBuf, Error> {
         let at = self.dir.join("checked/at");
         let made = layer.and_then(|layer| layer.made().ok());
@@ -33,7 +35,7 @@ impl LockedWorkspace {
         self.checked(commit)
     }
 
-    /// The tree of a commit.
+    /// Returns the tree of a commit.
     pub(crate) fn checked(&self, commit: &CommitId) -> Result<PathBuf, Error> {
         let doing = "check out what is to be judged";
         let dir = self.dir.join("checked");
@@ -46,7 +48,7 @@ impl LockedWorkspace {
             files::remove(&at)?;
             files::remove(&tree.join(".git"))?;
         } else {
-            // Somebody was killed on the way to another commit: what is there is of no commit.
+            // A process was killed while switching commits, so the content matches no commit.
             files::remove(&dir)?;
             std::fs::create_dir_all(&tree).map_err(|e| Error::io("create", &tree, e))?;
         }
@@ -66,7 +68,7 @@ impl LockedWorkspace {
         Ok(tree)
     }
 
-    /// The files of a commit at some paths, as one text: the same for the same files.
+    /// Returns a text that identifies the files of a commit at the given paths. It is equal for equal files.
     pub(crate) fn files_at(&self, commit: &CommitId, paths: &[&str]) -> Result<String, Error> {
         if paths.is_empty() {
             return Ok(String::new());
@@ -78,7 +80,7 @@ impl LockedWorkspace {
             .run()
             .map_err(Error::git("read the lock files of a commit"))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        // Git also lists what is in a folder, if it was asked for the folder and for a file in it.
+        // Git also lists the content of a directory if it was asked for the directory and for a file in it.
         let is_asked_for = |row: &&str| {
             let (facts, path) = row.split_once('\t').unwrap_or_default();
             facts.contains(" blob ") && paths.contains(&path)
@@ -86,8 +88,8 @@ impl LockedWorkspace {
         Ok(text.split('\0').filter(is_asked_for).collect::<Vec<&str>>().join("\n"))
     }
 
-    /// Takes out of a folder, which is the top of a layer over the tree of `commit`, all that is not new: what git tracks there, the
-    /// repository, the marks of what was removed. Also pipes and sockets, and the set-uid bits of what stays.
+    /// Removes from the upper directory of a layer over the tree of `commit` everything that is not new: tracked files,
+    /// the repository, whiteouts. Also removes pipes and sockets, and clears the set-uid bits of what stays.
     pub(crate) fn keep_new_files(&self, commit: &CommitId, layer: &Path) -> Result<(), Error> {
         let output = self
             .call("ls-tree")
@@ -101,7 +103,7 @@ impl LockedWorkspace {
         for path in paths(&found.rows).filter(|path| tracked.contains(path)) {
             files::remove(&layer.join(std::ffi::OsStr::from_bytes(path)))?;
         }
-        // Of a submodule everything that it has itself.
+        // In a submodule, everything it contains itself is tracked.
         let checked = self.dir.join("checked/work");
         let some = checked.join(".gitmodules").symlink_metadata().is_ok();
         let modules = if some { self.submodule_paths(commit.as_str())? } else { Vec::new() };
@@ -117,8 +119,9 @@ impl LockedWorkspace {
         Ok(())
     }
 
-    /// Gives the tree to `owner`, one stage with its grants. What another owner left there that is in no commit goes: ignored files,
-    /// pipes, sockets, attributes of files. The agent's repository is new already, unless nobody touched it.
+    /// Assigns the tree to `owner`, which is one stage with its grants. Removes what another owner left outside of
+    /// commits: ignored files, pipes, sockets, extended attributes. The agent's repository is already new, unless it
+    /// was not touched.
     pub fn give_to(&self, owner: &str) -> Result<(), Error> {
         let file = self.dir.join("owner");
         let before = files::read(&file, files::SMALL)?;
@@ -130,7 +133,7 @@ impl LockedWorkspace {
         if state.facts.uncommitted {
             self.keep_tracked_files()?;
             self.fill_submodules(state.facts.head.as_str(), &self.tree(), Tree::Agents)?;
-            // What setup left in the tree went too.
+            // This removed what setup left in the tree, too.
             files::remove(&self.dir.join("setup"))?;
         }
         if state.facts.uncommitted || stripped {

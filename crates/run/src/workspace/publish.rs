@@ -1,7 +1,7 @@
-//! Bringing finished work into the user's repository, as a branch and nothing else.
+//! Publishes finished work to the user's repository, as a branch and nothing else.
 //!
-//! Objects are copied, then one transaction of refs moves the branch if it is where we left it. The user's checkout, index, HEAD,
-//! configuration and every other ref stay as they are.
+//! Objects are copied first. Then one ref transaction moves the branch if it is where we left it. The user's checkout,
+//! index, HEAD, configuration and all other refs stay as they are.
 
 use super::state::State;
 use super::transfer::Check;
@@ -9,7 +9,7 @@ use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, Source, is_ref_component, is_ref_name};
 
 impl LockedWorkspace {
-    /// Makes `commit` the user's branch `branch`, and brings all saved attempts along. Doing it again changes nothing.
+    /// Points the user's branch `branch` at `commit` and copies all saved attempts. Idempotent.
     pub fn publish(&self, source: &Source, branch: &str, commit: &CommitId) -> Result<(), Error> {
         if !is_ref_name(branch) {
             return Err(Error::BadName { role: "the name of a branch", name: branch.to_owned() });
@@ -32,18 +32,18 @@ impl LockedWorkspace {
         {
             return Err(Error::Moved { branch: branch.to_owned(), found: old.clone() });
         }
-        // Remembered before it happens: after a crash in between, the branch is recognised as ours.
+        // Record it first: after a crash in between, the branch is recognized as ours.
         self.remember_published(&mut state, branch, commit)?;
         self.bring(source, &found, Some((&name, commit, old.as_deref())))
     }
 
-    /// Takes a commit for one that was brought to the user's branch before, by another workspace of the same task.
+    /// Records that another workspace of the same task published a commit to the user's branch.
     pub fn remember_own(&self, branch: &str, commit: &CommitId) -> Result<(), Error> {
         self.remember_published(&mut self.known()?, branch, commit)
     }
 
-    /// Brings the current head and all saved attempts into the user's repository below `refs/acquit/attempts/<store>/`, for a
-    /// task that ends without a branch.
+    /// Copies the current head and all saved attempts to `refs/acquit/attempts/<store>/` of the user's repository, for
+    /// a task that ends without a branch.
     pub fn keep_in_source(&self, source: &Source, name: &str) -> Result<(), Error> {
         if !is_ref_component(name) {
             return Err(Error::BadName { role: "the name of an attempt", name: name.to_owned() });
@@ -53,7 +53,7 @@ impl LockedWorkspace {
         self.bring(source, &found, None)
     }
 
-    /// The attempts saved in this workspace: ref and commit.
+    /// Returns the attempts saved in this workspace, as ref and commit.
     pub fn attempts(&self) -> Result<Vec<(String, CommitId)>, Error> {
         let refs = self.attempt_refs();
         let folder = self.git_dir().join(&refs);
@@ -75,7 +75,7 @@ impl LockedWorkspace {
         Ok(attempts)
     }
 
-    /// Copies the branch and the attempts that are not there yet, and moves the branch if it is where it was, in one transaction.
+    /// In one transaction, adds the missing attempts and moves the branch if it is still where it was.
     fn bring(
         &self,
         source: &Source,
@@ -90,7 +90,7 @@ impl LockedWorkspace {
             let name = match there(&name) {
                 Some(id) if id == commit.as_str() => continue,
                 None => name,
-                // Another task's attempt, or an earlier one, has this name already and keeps it.
+                // An attempt of another task, or an earlier one, has this name and keeps it.
                 Some(_) => match other_name(&name, &commit) {
                     other if there(&other).is_none() => other,
                     _ => continue,
@@ -119,19 +119,19 @@ impl LockedWorkspace {
         source.clear_stale_locks(input.lines().filter_map(|line| line.split(' ').nth(1)));
         source
             .call(&self.git, "update-ref")
-            // A log of a branch that only acquit moves is a file for every task. A log that exists is continued.
+            // A log of a branch that only acquit moves would be one more file per task. An existing log is continued.
             .set("core.logAllRefUpdates=false")
             .args(["--stdin", "--no-deref"])
             .input(input)
             .run()
             .map_err(Error::git(doing))?;
-        // What is not consolidated now is consolidated after another task.
+        // If this fails, consolidation happens after another task.
         let _ = source.consolidate(&self.git, branch.map(|(name, ..)| name), copied.arrived);
         Ok(())
     }
 
-    /// The user's refs that this workspace may write, with what they point to: `branch`, its attempts, its history. Other tasks'
-    /// refs are not looked at, however many there are.
+    /// Looks up the user's refs that this workspace may write: `branch`, its attempts, its history. Does not read refs
+    /// of other tasks, however many there are.
     pub(super) fn look_up(
         &self,
         source: &Source,
@@ -160,7 +160,7 @@ impl LockedWorkspace {
             .collect())
     }
 
-    /// Knows from elsewhere that `branch` is at `commit` by our own doing.
+    /// Records that acquit itself moved `branch` to `commit`, as known from elsewhere.
     pub fn remember(&self, branch: &str, commit: &CommitId) -> Result<(), Error> {
         self.remember_published(&mut self.known()?, branch, commit)
     }
@@ -179,12 +179,12 @@ impl LockedWorkspace {
     }
 }
 
-/// The name of an attempt in the user's repository if another has its name.
+/// Returns the name for an attempt in the user's repository if its own name is taken.
 fn other_name(name: &str, commit: &CommitId) -> String {
     format!("{name}-{}", commit.short())
 }
 
-/// What git writes for a ref that does not exist.
+/// Returns the id that git prints for a ref that does not exist.
 fn zeros(commit: &CommitId) -> String {
     "0".repeat(commit.as_str().len())
 }

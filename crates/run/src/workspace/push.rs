@@ -1,34 +1,34 @@
-//! Sending finished work to a remote, from the harness's own repository, whose settings nobody else wrote.
+//! Pushes finished work to a remote from the harness's own repository, whose settings nobody else can write.
 
 use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, PushWay, Pushed, is_ref_name};
 
-/// So many commits are remembered as ours: a request that was pushed to more often is looked at by a person.
+/// Number of pushed commits to remember as ours. If a pull request was pushed to more often, a person must look at it.
 const REMEMBERED: usize = 50;
 
-/// What came of sending a branch.
+/// Result of pushing a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The branch is at the commit.
     There,
-    /// Somebody else's work is on it.
+    /// The branch has someone else's work.
     Foreign {
-        /// Where it is, if that is still known.
+        /// Commit it is at, if known.
         found: Option<CommitId>,
     },
-    /// The remote does not accept it, in its words.
+    /// The remote rejected the push with this message.
     Refused(String),
 }
 
 impl LockedWorkspace {
-    /// Where a branch of a remote is.
+    /// Returns the commit a remote branch is at.
     pub fn branch_at(&self, way: &PushWay<'_>, branch: &str) -> Result<Option<CommitId>, Error> {
         let look = "look at the branch of the remote";
         self.call("ls-remote").remote_branch(way, branch).map_err(Error::git(look))
     }
 
-    /// Makes `commit` the branch of a remote, if nothing stands there that we did not push: neither in this workspace, nor, as
-    /// far as `known` says, in another. Doing it again changes nothing.
+    /// Pushes `commit` to a branch of a remote, unless the branch has a commit that was pushed neither from this
+    /// workspace nor, according to `known`, from another one. Idempotent.
     pub fn send(
         &self,
         way: &PushWay<'_>,
@@ -52,7 +52,7 @@ impl LockedWorkspace {
                 return Ok(Sent::Foreign { found: Some(found.clone()) });
             }
         }
-        // Remembered before it happens: after a crash in between, the branch is recognised as ours.
+        // Record it first: after a crash in between, the branch is recognized as ours.
         if !state.facts.pushed.contains(&entry) {
             state.facts.pushed.push(entry);
             let surplus = state.facts.pushed.len().saturating_sub(REMEMBERED);

@@ -1,9 +1,9 @@
-//! Bringing work onto another commit of its base branch, in the harness's own repository: no tree, no editor, no hook, and
-//! no program of a repository's.
+//! Rebases work onto another commit of its base branch. Runs in the harness's own repository: no tree, no editor, no
+//! hook and no program of a repository.
 //!
-//! Whether it fits is decided for the work as a whole, by one merge of three trees. If it does, its commits are brought over one by
-//! one, so that its history stays; where that is not possible they become one commit with the same tree. Everything is made
-//! from what it contains, so doing it again gives the same commits.
+//! One three-way merge of trees decides whether the work as a whole applies. If it does, its commits are replayed one
+//! by one to keep the history; where that is not possible they become one commit with the same tree. Commits depend
+//! only on their content, so repeating the rebase gives the same commits.
 
 use acquit_core::check::diff::{Diff, FileChange, Origin};
 use acquit_core::conflict::{self, Edit, File, Hunk, MARKER, Side, Wrong};
@@ -13,53 +13,53 @@ use super::squash::Draft;
 use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Identity, Signing};
 
-/// More commits than this are brought over as one: each costs two calls of git.
+/// Beyond this number, commits are squashed into one: replaying each one takes two git calls.
 const MOST_REPLAYED: usize = 30;
 
-/// How much of a file is looked at for marks and lost lines; a larger one is compared as a whole.
+/// Maximum size of a file that is searched for conflict markers and lost lines. A larger file is compared as a whole.
 const LARGEST: usize = 4 << 20;
 
-/// Work on its way to another base.
+/// Work to move to another base.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a> {
-    /// The commit of the base branch that it stands on.
+    /// Base-branch commit the work is based on now.
     pub from: &'a CommitId,
-    /// The one that it is to stand on.
+    /// Base-branch commit to rebase onto.
     pub onto: &'a CommitId,
-    /// The work.
+    /// Tip of the work.
     pub tip: &'a CommitId,
 }
 
-/// What came of it.
+/// Result of a rebase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rebased {
-    /// It stands there, as this commit.
+    /// Success, with the new tip.
     Clean(CommitId),
-    /// All of it was there already.
+    /// The new base already contains all of the work.
     Absorbed,
-    /// Both sides changed the same.
+    /// Both sides changed the same lines.
     Conflict(Conflicted),
 }
 
-/// Work that does not fit as it is.
+/// A rebase with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicted {
-    /// The work on the new base, with marks where both sides changed the same.
+    /// The work on the new base, with conflict markers.
     pub commit: CommitId,
-    /// The files in conflict.
+    /// Files in conflict.
     pub files: Vec<String>,
-    /// The places, as far as they have lines.
+    /// Conflicting hunks, for files that have lines.
     pub hunks: Vec<Hunk>,
 }
 
-/// Three trees in one.
+/// Result of a three-way merge.
 struct Merged {
     tree: String,
-    /// The paths in conflict, each with the blobs of its sides: before both, of the branch, of the task.
+    /// Paths in conflict, each with its blobs: base, branch, task.
     conflicts: Vec<(String, [Option<String>; 3])>,
 }
 
-/// A commit that is brought over.
+/// A commit to replay.
 struct Original {
     id: CommitId,
     parent: CommitId,
@@ -70,12 +70,12 @@ struct Original {
 }
 
 impl LockedWorkspace {
-    /// Whether the workspace has a repository yet.
+    /// Returns whether the workspace has a repository yet.
     pub fn has_repository(&self) -> bool {
         self.is_made()
     }
 
-    /// Whether `ancestor` is part of `commit`'s history. What is not there at all is not.
+    /// Returns whether `ancestor` is an ancestor of `commit`. False if the repository does not have `ancestor`.
     pub fn contains(&self, commit: &CommitId, ancestor: &CommitId) -> Result<bool, Error> {
         let there = self.call("cat-file").args(["-e", &format!("{ancestor}^{{commit}}")]).run_any();
         match there.map_err(Error::git("look for a commit"))?.code {
@@ -84,7 +84,7 @@ impl LockedWorkspace {
         }
     }
 
-    /// The commit that work stands on which is `commit` now and was the commits from `base` to `tip` before.
+    /// Returns the base of `commit`, which is a copy of the commits from `base` to `tip`.
     pub fn below(&self, commit: &CommitId, base: &str, tip: &str) -> Result<CommitId, Error> {
         if let Some(found) = self.below_at_hand(commit, base, tip) {
             return Ok(found);
@@ -106,7 +106,7 @@ impl LockedWorkspace {
         down.try_fold(commit.clone(), |at, _| self.commit_at_hand(&at)?.parents.into_iter().next())
     }
 
-    /// Brings work onto another base. `words` is the message where several commits become one.
+    /// Rebases work. `words` is the message if several commits become one.
     pub fn rebase(&self, work: Move<'_>, words: &str, signing: Option<&Signing>) -> Result<Rebased, Error> {
         let Move { from, onto, tip } = work;
         let merged = self.merge_trees(from, onto, tip)?;
@@ -150,7 +150,7 @@ impl LockedWorkspace {
         Ok(Rebased::Clean(commit))
     }
 
-    /// Brings each commit over by itself; `None` if one does not fit alone, or the result is another.
+    /// Replays each commit on its own. `None` if one does not apply on its own or the result differs from `tree`.
     fn replay(
         &self,
         work: Move<'_>,
@@ -182,7 +182,7 @@ impl LockedWorkspace {
         Ok((self.tree_of(&head)? == tree).then_some(head))
     }
 
-    /// The commits of the work, oldest first; `None` if there are too many.
+    /// Returns the commits of the work, oldest first. `None` if there are too many.
     fn originals(&self, work: Move<'_>) -> Result<Option<Vec<Original>>, Error> {
         let doing = "list the work's commits";
         let unexpected = || Error::git(doing)(crate::git::Error::Unexpected { verb: "log".into() });
@@ -220,8 +220,8 @@ impl LockedWorkspace {
         Ok(Some(originals))
     }
 
-    /// Merges three trees. Attributes are read from the branch's side alone, and none of them names a program: the harness's
-    /// repository knows no merge driver.
+    /// Merges three trees. Reads attributes only from the branch's side. None of them can name a program: the harness's
+    /// repository configures no merge driver.
     fn merge_trees(&self, base: &CommitId, ours: &CommitId, theirs: &CommitId) -> Result<Merged, Error> {
         let doing = "bring the work onto its base branch";
         let info = self.git_dir().join("info");
@@ -251,7 +251,7 @@ impl LockedWorkspace {
         Ok(Merged { tree, conflicts })
     }
 
-    /// The same with an older git, which merges in a checkout: one of its own, that goes away.
+    /// Merges with an older git, which needs a checkout. The checkout is temporary.
     fn merge_in_checkout(
         &self,
         base: &CommitId,
@@ -284,7 +284,8 @@ impl LockedWorkspace {
         Ok(Merged { tree, conflicts })
     }
 
-    /// The places of a conflict. Of a file that is only on one side, or no text, the sides as a whole.
+    /// Returns the conflicting hunks. For a file that is on only one side, or is not text, a hunk holds each side as a
+    /// whole.
     fn hunks(&self, merged: &Merged) -> Result<Vec<Hunk>, Error> {
         let mut all = Vec::new();
         for (path, sides) in &merged.conflicts {
@@ -307,7 +308,8 @@ impl LockedWorkspace {
         Ok(conflict::shown(all))
     }
 
-    /// What is wrong with a resolution: marks that are left, and changes of either side that are lost and not given up by name.
+    /// Returns what is wrong with a resolution: remaining conflict markers, and changes of either side that are lost
+    /// without being listed in `given_up`.
     pub fn resolution(
         &self,
         work: Move<'_>,
@@ -338,7 +340,7 @@ impl LockedWorkspace {
                 [(Side::Branch, &branch, &task, work.onto), (Side::Task, &task, &branch, work.tip)]
             {
                 for change in own.files.iter().filter(|change| place(change, other) == path) {
-                    // Whether a removed file is there again is no question of lines.
+                    // Whether a removed file is back cannot be decided line by line.
                     if change.binary || change.new.is_none() {
                         wrong.extend(self.lost_whole(side, change, tip, result, given_up)?);
                         continue;
@@ -361,7 +363,7 @@ impl LockedWorkspace {
         Ok(wrong)
     }
 
-    /// Of a file as a whole: whether the result has that side's version, which may be none.
+    /// Checks a file as a whole: whether the result has that side's version, which may be none.
     fn lost_whole(
         &self,
         side: Side,
@@ -385,7 +387,7 @@ impl LockedWorkspace {
         Ok(Some(Wrong { path: path.to_owned(), line: 1, what }))
     }
 
-    /// The paths in which the result differs from what git made of both sides.
+    /// Returns the paths in which the result differs from git's own merge of both sides.
     fn touched(&self, tree: &str, result: &CommitId) -> Result<Vec<String>, Error> {
         let output = self
             .call("diff-tree")
@@ -396,7 +398,7 @@ impl LockedWorkspace {
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    /// The text of a blob, if it is there, is text and is not too large.
+    /// Returns the text of a blob, if it exists, is text and is not too large.
     pub(super) fn text_of(&self, object: &str) -> Result<Option<String>, Error> {
         let doing = "read a file of a commit";
         let size = self.call("cat-file").args(["-s", object]).run_any().map_err(Error::git(doing))?;
@@ -409,7 +411,7 @@ impl LockedWorkspace {
     }
 }
 
-/// Every path that either side changed, as the result would have it.
+/// Returns every path that either side changed, as named in the result.
 fn paths(branch: &Diff, task: &Diff) -> Vec<String> {
     let of =
         |own: &Diff, other: &Diff| own.files.iter().map(|change| place(change, other)).collect::<Vec<_>>();
@@ -419,7 +421,7 @@ fn paths(branch: &Diff, task: &Diff) -> Vec<String> {
     all
 }
 
-/// Where a change of one side is in the result: the other side may have moved the file.
+/// Returns the path of one side's change in the result. The other side may have renamed the file.
 fn place(change: &FileChange, other: &Diff) -> String {
     let path = change.path();
     let moved =
@@ -427,7 +429,7 @@ fn place(change: &FileChange, other: &Diff) -> String {
     moved.map_or(path, |file| file.path()).to_owned()
 }
 
-/// Files in conflict, with the blobs of base, branch and task, from rows `<mode> <blob> <stage>\t<path>`.
+/// Parses rows `<mode> <blob> <stage>\t<path>` into files in conflict, with the blobs of base, branch and task.
 fn conflicts<'r>(rows: impl Iterator<Item = &'r str>) -> Vec<(String, [Option<String>; 3])> {
     let mut conflicts: Vec<(String, [Option<String>; 3])> = Vec::new();
     for row in rows {

@@ -1,4 +1,4 @@
-//! Taking everything out of a tree into a commit, and then making the tree clean.
+//! Saves the content of a tree as a commit, then cleans the tree.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use super::state::{Resetting, State};
 use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::{CommitId, Identity};
 
-/// The year 2100: a file from later than this was dated by somebody with a purpose.
+/// The year 2100. A file with a later date was dated on purpose.
 const LATEST_DATE: i64 = 4_102_444_800;
 
-/// Which files a commit of the tree has to look for.
+/// Which files a commit of the tree must look for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Files {
-    /// Those that the index knows: none is new.
+    /// Only files in the index: none is new.
     Known,
-    /// New ones too.
+    /// New files too.
     Any,
 }
 
 impl LockedWorkspace {
-    /// The listing of the tree, or none when there is none to be had: it is not a folder any more, or too deep to be read.
+    /// Lists the tree. `None` if it is not a directory any more or too deep to read.
     pub(super) fn look_at_tree(&self) -> Result<Option<Snapshot>, Error> {
         let tree = self.tree();
         match std::fs::symlink_metadata(&tree) {
@@ -39,19 +39,19 @@ impl LockedWorkspace {
         }
     }
 
-    /// Puts the whole tree into the index: new, changed and removed files, without the ignored ones.
+    /// Stages the whole tree: new, changed and removed files, but not ignored ones.
     pub(super) fn stage(&self) -> Result<(), Error> {
         let plain = self.call_in_tree("add").arg("--all").arg(".").run();
         let Err(first) = plain else { return Ok(()) };
         files::remove(&self.git_dir().join("index.lock"))?;
-        // Attributes in the tree can ask for an encoding that a file does not have, which git refuses to read.
+        // Attributes in the tree can declare an encoding that a file does not have. Git then fails to read it.
         let empty_tree = self.format.empty_tree();
         let again = self.call_in_tree("add").without_attributes(empty_tree).arg("--all").arg(".").run();
         again.map(drop).map_err(|_| Error::by_agent("store the work tree")(first))
     }
 
-    /// Commits the tree on top of `parent`, and says how much that was; `parent` itself when there is nothing to commit.
-    /// Where no file is new, one process does it.
+    /// Commits the tree on top of `parent` and returns the commit with its diff stats. Returns `parent` if there is
+    /// nothing to commit. If no file is new, this takes one process.
     pub(super) fn commit_work(
         &self,
         parent: &CommitId,
@@ -72,7 +72,7 @@ impl LockedWorkspace {
         self.commit(parent, message, author, newest, &[])
     }
 
-    /// Commits what is staged. The date comes from the files, so that doing it again gives the same commit.
+    /// Commits what is staged. The date comes from the files, so repeating it gives the same commit.
     fn commit(
         &self,
         parent: &CommitId,
@@ -93,7 +93,7 @@ impl LockedWorkspace {
             .run_any()
             .map_err(Error::git("commit what is in the tree"))?;
         let head = self.head()?;
-        // Without anything to commit, git ends with 1 and leaves HEAD where it was.
+        // With nothing to commit, git exits with 1 and leaves HEAD as it was.
         if output.code == Some(0) || (output.code == Some(1) && output.stderr.is_empty() && head == *parent) {
             let stats = if head == *parent { DiffStats::default() } else { read_stats(&output.stdout) };
             return Ok((head, stats));
@@ -101,8 +101,8 @@ impl LockedWorkspace {
         Err(Error::by_agent("commit what is in the tree")(output.failed("commit")))
     }
 
-    /// Commits the whole tree on top of `parent`. A tree that git cannot store is moved away whole instead, added to
-    /// `kept`, and replaced by an empty folder.
+    /// Commits the whole tree on top of `parent`. If git cannot store the tree, moves it away as a whole, adds it to
+    /// `kept` and replaces it with an empty directory.
     fn commit_tree(
         &self,
         leg: &str,
@@ -114,7 +114,8 @@ impl LockedWorkspace {
         let staged = self.commit_work(parent, message, &Identity::neutral(), tree, Files::Any);
         match staged {
             Ok((commit, _)) => return Ok(commit),
-            // What the agent left is at fault. A full disk is not: with room it can be saved as it should be.
+            // Only content of the agent gets here. A full disk does not: once there is space, the tree can be saved
+            // properly.
             Err(Error::Guardrail { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -123,14 +124,14 @@ impl LockedWorkspace {
         Ok(parent.clone())
     }
 
-    /// An empty tree and no index, for the next checkout to fill.
+    /// Creates an empty tree without an index, for the next checkout to fill.
     pub(super) fn start_empty(&self) -> Result<(), Error> {
         self.clear_stale_locks()?;
         files::remove(&self.git_dir().join("index"))?;
         std::fs::create_dir(self.tree()).map_err(|e| Error::io("create", &self.tree(), e))
     }
 
-    /// Saves what the tree holds beyond `parent` as an attempt of `leg`; none if that is nothing beyond `known`.
+    /// Saves what the tree has beyond `parent` as an attempt of `leg`. `None` if there is nothing beyond `known`.
     pub(super) fn save(
         &self,
         leg: &str,
@@ -149,7 +150,7 @@ impl LockedWorkspace {
         Ok(Some(SavedAttempt { reference, commit, kept }))
     }
 
-    /// Announces the reset, so that a successor finishes it instead of saving a tree that is half of each; then does it.
+    /// Records that a reset started, then does it. So a successor completes it instead of saving a half-reset tree.
     pub(super) fn reset(
         &self,
         state: &mut State,
@@ -162,7 +163,7 @@ impl LockedWorkspace {
         self.finish_reset(state, leg, start, saved)
     }
 
-    /// Second half of [`Self::reset`]: may be repeated any number of times.
+    /// Second half of [`Self::reset`]. Can be repeated any number of times.
     pub(super) fn finish_reset(
         &self,
         state: &mut State,
@@ -174,8 +175,8 @@ impl LockedWorkspace {
             self.start_empty()?;
         }
         self.checkout(start)?;
-        // Files that only other ignore rules hid appear when those rules go. They are work too, and saved before they
-        // are removed.
+        // Files that only the old ignore rules hid become visible when those rules go. They are work too, so save them
+        // before they are removed.
         if let Some(tree) = self.look_at_tree()?
             && !state.has_ignores(&tree)
         {
@@ -196,7 +197,7 @@ impl LockedWorkspace {
         Ok(saved)
     }
 
-    /// A commit that keeps two others, with the files of both where they do not contradict each other.
+    /// Creates a commit that keeps two others, with the files of both where they do not conflict.
     fn join(&self, first: &CommitId, second: &CommitId, leg: &str, newest: i64) -> Result<CommitId, Error> {
         if self.descends(second, first)? {
             return Ok(second.clone());
@@ -214,14 +215,14 @@ impl LockedWorkspace {
             .map_err(Error::git(doing))
     }
 
-    /// Gives a commit a name among the attempts that no other commit has.
+    /// Stores a commit under an attempt name that no other commit has.
     pub(super) fn keep_commit(&self, leg: &str, commit: &CommitId) -> Result<String, Error> {
         let refs = self.attempt_refs();
         let mut name = format!("{refs}/{leg}");
         let mut number = 2_u32;
         while let Some(other) = self.get_ref(&name)?.filter(|other| other != commit) {
             if self.descends(commit, &other)? {
-                // The older one stays reachable through the newer.
+                // The older commit stays reachable through the newer one.
                 break;
             }
             name = format!("{refs}/{leg}-{number}");
@@ -231,7 +232,7 @@ impl LockedWorkspace {
         Ok(name)
     }
 
-    /// Whether `ancestor` is part of the history of `commit`.
+    /// Returns whether `ancestor` is an ancestor of `commit`.
     pub(super) fn descends(&self, commit: &CommitId, ancestor: &CommitId) -> Result<bool, Error> {
         if self.line_at_hand(ancestor, commit).is_some() {
             return Ok(true);

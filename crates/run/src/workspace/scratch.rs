@@ -1,8 +1,9 @@
-//! A tree beside the work, for checks that must see other states of it: the base, the base with the tests of the change.
+//! A temporary tree next to the work, for checks that need other states of it: the base, or the base with the tests of
+//! the change.
 //!
-//! It is filled through the harness's own repository with an index of its own, and is new each time: nothing that an agent left
-//! in the ignored folders of the workspace has a say there. Files that git ignores stay from one state to the next, so that
-//! what was built is not built again; whoever shows the states goes from the trusted one to the others.
+//! It is filled through the harness's own repository with its own index, and is new each time, so ignored files that an
+//! agent left in the workspace have no effect. Files that git ignores stay from one state to the next, so that builds
+//! are reused. Callers therefore show the trusted state first.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,70 +14,70 @@ use super::{Error, LockedWorkspace, files};
 use crate::git::{Call, CommitId, file_name};
 use crate::layers::{Layer, SharedLayer};
 
-/// How much of a file is read: no source file is larger.
+/// Maximum size of a file to read. No source file is larger.
 const LARGEST_TEXT: usize = 1 << 20;
 
-/// An archive that is larger is not unpacked.
+/// Maximum size of an archive to unpack.
 const LARGEST_ARCHIVE: usize = 32 << 20;
 
-/// The largest lock file that is compared; generated ones of big projects have a few megabytes.
+/// Maximum size of a lock file to compare. Generated ones of big projects have a few megabytes.
 const LARGEST_LOCK_FILE: u64 = 64 << 20;
 
-/// The folder of the trees that are there at the same time.
+/// Directory for trees that exist at the same time.
 const BESIDE: &str = "beside";
 
-/// A tree that goes away with this value.
+/// A temporary tree, removed on drop.
 pub struct Scratch<'w> {
     of: &'w LockedWorkspace,
     dir: PathBuf,
-    /// The tree that it shows.
+    /// The commit or tree that it currently shows.
     shown: std::cell::RefCell<Option<CommitId>>,
     setup: SharedLayer,
-    /// The lock files that setup was last done for here.
+    /// Lock files of the last setup in this tree.
     set_up: std::cell::RefCell<Option<Vec<Option<Vec<u8>>>>>,
 }
 
 /// A file that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Its path.
+    /// Path of the file.
     pub path: String,
-    /// What it was; `None` if it was not there.
+    /// Old version. `None` if it did not exist.
     pub old: Option<Stored>,
-    /// What it is; `None` if it is gone.
+    /// New version. `None` if it was removed.
     pub new: Option<Stored>,
 }
 
-/// A file as git keeps it.
+/// A file as git stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     mode: String,
     blob: String,
 }
 
-/// What a file is to be in a tree that is put together.
+/// What a file becomes in a composed tree.
 #[derive(Clone, Debug)]
 pub enum Become {
-    /// As git keeps it.
+    /// The stored version.
     Stored(Stored),
-    /// This text, otherwise as git keeps it.
+    /// This text, with the mode of the stored version.
     Text(Stored, String),
-    /// Gone.
+    /// Removed.
     Gone,
 }
 
 impl LockedWorkspace {
-    /// Makes room for a tree beside the work.
+    /// Creates a temporary tree.
     pub fn scratch(&self) -> Result<Scratch<'_>, Error> {
         self.scratch_in(self.dir.join("scratch"))
     }
 
-    /// Makes room for one of several trees beside the work, by its name, which is one of acquit's own.
+    /// Creates one of several temporary trees. Only acquit chooses `name`.
     pub fn beside(&self, name: &str) -> Result<Scratch<'_>, Error> {
         self.scratch_in(self.dir.join(BESIDE).join(name))
     }
 
-    /// Takes away what was left of all of those.
+    /// Removes what is left of the trees from [`Self::beside`].
     pub fn clear_beside(&self) -> Result<(), Error> {
         files::remove(&self.dir.join(BESIDE))
     }
@@ -89,13 +90,13 @@ impl LockedWorkspace {
         Ok(scratch)
     }
 
-    /// The commit that the work stands at.
+    /// Returns the head commit of the work.
     pub fn work_head(&self) -> Result<CommitId, Error> {
         let state = self.load()?.ok_or_else(|| Error::NotPrepared { path: self.dir.clone() })?;
         Ok(state.facts.head)
     }
 
-    /// The name of a commit's tree: two commits with the same tree have the same files.
+    /// Returns the tree id of a commit. Commits with the same tree id have the same files.
     pub fn tree_of(&self, commit: &CommitId) -> Result<String, Error> {
         if let Some(commit) = self.commit_at_hand(commit) {
             return Ok(commit.tree);
@@ -104,12 +105,12 @@ impl LockedWorkspace {
         Ok(output.map_err(Error::git("find the tree of a commit"))?.line())
     }
 
-    /// A short name for some text, the same for the same text.
+    /// Returns a hash of some text.
     pub fn hash(&self, text: &str) -> String {
         file_name(self.format, text.as_bytes())
     }
 
-    /// The files that differ between two commits. Submodules are left out.
+    /// Returns the files that differ between two commits, without submodules.
     pub fn changed(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Changed>, Error> {
         let doing = "compare two commits";
         let output = self
@@ -139,7 +140,7 @@ impl LockedWorkspace {
         Ok(changed)
     }
 
-    /// The files of a commit whose paths are wanted.
+    /// Returns the files of a commit whose paths satisfy `wanted`.
     pub(crate) fn files_of(
         &self,
         commit: &CommitId,
@@ -164,7 +165,7 @@ impl LockedWorkspace {
             .collect())
     }
 
-    /// A file's text, if it is one.
+    /// Returns the text of a file, if it is text and not too large.
     pub fn text(&self, file: &Stored) -> Result<Option<String>, Error> {
         let doing = "read a file of a commit";
         let size = self.call("cat-file").args(["-s", &file.blob]).run().map_err(Error::git(doing))?.line();
@@ -175,7 +176,7 @@ impl LockedWorkspace {
         Ok(String::from_utf8(output.stdout).ok())
     }
 
-    /// The bytes of a file as a commit has it. `None` if it is no file, or too large.
+    /// Returns the content of a file in a commit. `None` if it is not a file or too large.
     pub fn bytes_of(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, Error> {
         let doing = "read a file of a commit";
         let name = format!("{commit}:{path}");
@@ -189,12 +190,12 @@ impl LockedWorkspace {
 }
 
 impl Scratch<'_> {
-    /// Where the tree is.
+    /// Returns the path of the tree.
     pub fn tree(&self) -> PathBuf {
         self.dir.join("work")
     }
 
-    /// Makes the tree that of a commit or of a tree, with a repository whose HEAD is `head`.
+    /// Checks out a commit or tree, with a repository whose HEAD is `head`.
     pub fn show(&self, tree: &str, head: &CommitId) -> Result<(), Error> {
         let doing = "fill the scratch tree";
         files::remove(&self.dir.join("index.lock"))?;
@@ -212,7 +213,7 @@ impl Scratch<'_> {
         Ok(())
     }
 
-    /// The files that git knows in the tree that is shown.
+    /// Returns the tracked files of the current tree.
     pub fn files(&self) -> Result<Vec<String>, Error> {
         let output = self.call_in_tree("ls-files").args(["-z"]).run();
         let output = output.map_err(Error::git("list the files of the scratch tree"))?;
@@ -220,27 +221,28 @@ impl Scratch<'_> {
         Ok(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
-    /// The workspace that it is beside.
+    /// Returns the workspace it belongs to.
     pub(crate) fn workspace(&self) -> &LockedWorkspace {
         self.of
     }
 
-    /// The commit or tree that it shows, once it shows one.
+    /// Returns the commit or tree that it shows, if any.
     pub(crate) fn shown(&self) -> Option<CommitId> {
         self.shown.borrow().clone()
     }
 
-    /// Has programs see it over what setup made.
+    /// Mounts the tree over `layer`, the result of setup, for programs.
     pub(crate) fn set_up_with(&self, layer: Option<Rc<Layer>>) {
         *self.setup.borrow_mut() = layer;
     }
 
-    /// Leaves the tree to whoever removes this folder.
+    /// Keeps the tree on disk. The caller removes the directory.
     pub(crate) fn keep(self) -> PathBuf {
         std::mem::ManuallyDrop::new(self).dir.clone()
     }
 
-    /// Whether dependencies have to be installed: not if that was done here for the same lock files. Asking means doing it.
+    /// Returns whether dependencies must be installed: false if this was done here for the same lock files. Calling it
+    /// counts as doing it.
     pub fn needs_setup(&self, lock_files: &[String]) -> bool {
         let now = lock_files.iter().map(|path| read_file(&self.tree(), path, LARGEST_LOCK_FILE)).collect();
         let done = self.set_up.borrow().as_ref() == Some(&now);
@@ -248,19 +250,19 @@ impl Scratch<'_> {
         !done
     }
 
-    /// What setup made for it, over which programs see it.
+    /// Returns the layer that setup made for this tree. Programs see the tree over it.
     pub(crate) fn setup(&self) -> &SharedLayer {
         &self.setup
     }
 
-    /// Puts a tree together: that of `base` with some files changed.
+    /// Composes a tree from `base` with some files changed.
     pub fn compose(&self, base: &CommitId, files: &[(String, Become)]) -> Result<String, Error> {
         let doing = "put a tree together";
         let index = self.dir.join("composed");
         files::remove(&index)?;
         let call = |verb: &str| self.of.call(verb).index(&index);
         call("read-tree").arg(base.as_str()).run().map_err(Error::git(doing))?;
-        // What goes away first, so that a file can take the place of a folder.
+        // Process removals first, so that a file can take the place of a directory.
         let gone = files.iter().filter(|(_, to)| matches!(to, Become::Gone));
         let mut lines: Vec<u8> = Vec::new();
         for (path, _) in gone {
@@ -298,13 +300,13 @@ impl Scratch<'_> {
 
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
-        // What cannot be removed is removed by the next one, or with the workspace.
+        // If this fails, the next user of the path or the removal of the workspace cleans up.
         let _ = files::remove(&self.dir);
     }
 }
 
-/// Reads a file below `root` that a stranger may have put there, without following a link at any level. `None` if there is no
-/// regular file, or it is larger than allowed.
+/// Reads an untrusted file below `root` without following symlinks at any level. `None` if it is not a regular file or
+/// larger than allowed.
 pub(crate) fn read_file(root: &Path, relative: &str, limit: u64) -> Option<Vec<u8>> {
     match files::read_untrusted(root, relative, limit) {
         Ok(files::Found::Content(bytes)) => Some(bytes),

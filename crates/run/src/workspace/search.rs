@@ -1,7 +1,8 @@
-//! Looking for secrets in what an agent committed or left, before any of it leaves the workspace.
+//! Searches for secrets in what an agent committed or left, before any of it leaves the workspace.
 //!
-//! Everything that a commit brings is looked at: the contents of files, also of those that a later commit removed again,
-//! their names, the messages and the authors. What the start already had in the same place is the user's own doing.
+//! Everything that a commit adds is searched: file contents, including files that a later commit removed, their names,
+//! messages and authors. Secrets that the start already had in the same place were put there by the user and do not
+//! count.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,18 +12,18 @@ use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::CommitId;
 use crate::secrets::{Redactor, Stream};
 
-/// Objects that are read in one call: half of what a call may print, so that none is ever cut.
+/// Size of the objects to read in one call: half of what a call may print, so that none is truncated.
 const BATCH: u64 = 32 << 20;
 
-/// What a call may be asked for at once, whatever the sizes.
+/// Maximum number of objects per call, whatever their sizes.
 const BATCH_OBJECTS: usize = 10_000;
 
 /// A secret that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// Its name.
+    /// Name of the secret.
     pub secret: String,
-    /// Where it is, in words.
+    /// Description of the place.
     pub place: String,
 }
 
@@ -33,7 +34,7 @@ struct Object {
 }
 
 impl LockedWorkspace {
-    /// The first declared secret in what `tip` has and `start` has not.
+    /// Returns the first declared secret in what `tip` has and `start` does not.
     pub fn find_secret(
         &self,
         redactor: &Redactor,
@@ -134,10 +135,10 @@ impl LockedWorkspace {
         Ok(None)
     }
 
-    /// Looks into an object that is too large for a call's memory, by way of a file.
+    /// Searches an object that is too large for memory, through a file.
     fn in_large(&self, redactor: &Redactor, object: &Object) -> Result<Option<String>, Error> {
         if object.kind != "blob" {
-            // Trees and commits of this size are not made by git.
+            // Git never makes trees and commits of this size.
             return Err(Error::guardrail(format!("it made a {} of {} bytes", object.kind, object.size)));
         }
         let folder = self.dir.join("search");
@@ -159,7 +160,7 @@ impl LockedWorkspace {
         found
     }
 
-    /// What was found, unless the start has the same secret in the same place.
+    /// Returns the leak, unless the start has the same secret in the same place.
     fn leak(
         &self,
         redactor: &Redactor,
@@ -193,7 +194,7 @@ impl LockedWorkspace {
         Ok(Some(Leak { secret, place }))
     }
 
-    /// Takes an attempt out that must not be kept: its ref, what was moved aside with it, and its objects.
+    /// Removes an attempt that must not be kept: its ref, the files moved aside with it, and its objects.
     pub(crate) fn drop_attempt(&self, attempt: &SavedAttempt) -> Result<(), Error> {
         files::remove(&self.git_dir().join(&attempt.reference))?;
         for path in &attempt.kept {
@@ -202,8 +203,8 @@ impl LockedWorkspace {
         self.forget_objects()
     }
 
-    /// Brings the workspace back to the start of `leg` and leaves nothing of what its agent did: no commit, no file, also no
-    /// ignored one, no object. For work that has what must not be kept.
+    /// Resets the workspace to the start of `leg` and removes everything its agent made: commits, files including
+    /// ignored ones, and objects. For work that contains secrets.
     pub fn purge(&self, leg: &str) -> Result<(), Error> {
         let not_prepared = || Error::NotPrepared { path: self.dir.clone() };
         let mut state = self.load()?.ok_or_else(not_prepared)?;
@@ -224,12 +225,12 @@ impl LockedWorkspace {
                 files::remove(&entry.path())?;
             }
         }
-        // Announced, so that a successor finishes it. Setup will have to run again: what it made goes too.
+        // Record it, so that a successor completes the reset. Setup must run again, because its output is removed too.
         files::remove(&self.dir.join("setup"))?;
         state.facts.collected = None;
         state.facts.resetting = Some(Resetting { leg: leg.to_owned(), saved: None });
         self.store(&mut state)?;
-        // All of the tree goes, without a look at what is in it.
+        // Remove the whole tree without looking at its content.
         files::remove(&self.tree())?;
         self.start_empty()?;
         self.checkout(&start)?;
@@ -244,7 +245,7 @@ impl LockedWorkspace {
         self.forget_objects()
     }
 
-    /// Removes the objects of the harness's repository that no ref of it keeps.
+    /// Removes the objects that no ref of the harness's repository keeps.
     fn forget_objects(&self) -> Result<(), Error> {
         self.call("repack").args(["-a", "-d", "-l", "-q"]).run().map_err(Error::git(PURGING))?;
         self.call("prune").args(["--expire=now"]).run().map_err(Error::git(PURGING))?;

@@ -1,5 +1,6 @@
-//! What setup made is no work: git ignores it, in the agent's repository and in ours, whatever the project's own ignore files say.
-//! And knowing whether setup has to run again in the work tree, where there are no overlays.
+//! Excludes the output of setup from the work. Git ignores it in the agent's repository and in ours, whatever the
+//! project's ignore files say. Also tracks whether setup must run again in the working tree, where there are no
+//! overlays.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
@@ -8,23 +9,23 @@ use std::path::{Path, PathBuf};
 use super::snapshot::{Skip, Snapshot};
 use super::{Error, LockedWorkspace, files};
 
-/// More files and folders than a setup leaves beside each other.
+/// Maximum number of ignore rules; more than the files and directories that a setup creates.
 const MOST_IGNORED: usize = 1_000;
 
 impl LockedWorkspace {
-    /// Whether setup was finished for exactly this key.
+    /// Returns whether setup completed for exactly this key.
     pub fn setup_done(&self, key: &str) -> Result<bool, Error> {
         Ok(files::read(&self.dir.join("setup"), files::SMALL)?.is_some_and(|done| done == key.as_bytes()))
     }
 
-    /// Remembers that setup was finished for this key.
+    /// Records that setup completed for this key.
     pub fn mark_setup_done(&self, key: &str) -> Result<(), Error> {
         files::write(&self.dir.join("setup"), key.as_bytes())
     }
 
-    /// Lets git ignore what is in a folder of a setup layer beside the files of the commit at the head.
+    /// Makes git ignore what a setup layer has beyond the files of the head commit.
     pub(crate) fn ignore_layer(&self, layer: &Path) -> Result<(), Error> {
-        // Of the same layer nothing else can be said: an agent's leg need not wait for it.
+        // The rules for one layer never change, so don't make an agent's leg wait for them again.
         let mark = self.git_dir().join("acquit-ignored");
         if files::read(&mark, files::LARGE)?.as_deref() == Some(layer.as_os_str().as_bytes()) {
             return Ok(());
@@ -42,7 +43,8 @@ impl LockedWorkspace {
         files::write(&mark, layer.as_os_str().as_bytes())
     }
 
-    /// Lets git ignore what is in the tree that it does not know: setup has just run there, and nobody else.
+    /// Makes git ignore the untracked files of the tree. Only call it right after setup, before anything else runs
+    /// there.
     pub(crate) fn ignore_untracked(&self) -> Result<(), Error> {
         let output = self
             .call_in_tree("ls-files")
@@ -75,10 +77,10 @@ impl LockedWorkspace {
     }
 }
 
-/// The file of a repository with ignore rules that are in no commit.
+/// Repository file with ignore rules that are in no commit.
 pub(super) const EXCLUDE: &str = "info/exclude";
 
-/// The topmost files and folders of `layer` that a commit does not have.
+/// Collects the topmost files and directories of `layer` that a commit does not have.
 fn new_paths(
     layer: &Path,
     below: &Path,
@@ -102,7 +104,7 @@ fn new_paths(
     Ok(())
 }
 
-/// A path as a line of ignore rules that matches nothing else.
+/// Returns an ignore rule that matches exactly this path.
 fn pattern(path: &Path) -> Option<String> {
     let text = path.to_str().filter(|text| !text.contains('\n'))?;
     let escaped: String =

@@ -1,5 +1,5 @@
-//! How much work git may be asked to store. A sparse file or a compressed blob takes no room where an agent makes it, and gigabytes
-//! where it is stored or checked out, so it is refused before git reads it.
+//! Limits how much content git may store. A sparse file or a compressed blob takes no space where an agent creates it,
+//! but gigabytes where it is stored or checked out. So reject it before git reads it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +9,14 @@ use super::snapshot::Snapshot;
 use super::{Error, LockedWorkspace};
 use crate::git::CommitId;
 
-/// New and changed files of one leg, together. Forges refuse files of 100 MiB; whole vendored toolchains stay below this.
+/// Limit for the new and changed files of one leg together. Forges reject files of 100 MiB; even vendored toolchains
+/// stay below this.
 const MOST_BYTES: u64 = 512 << 20;
-/// Blobs below this are not asked for their size one by one.
+/// Filters out small blobs, so that only larger ones are asked for their size.
 const SMALL_BLOB: &str = "--filter=blob:limit=1m";
 
 impl LockedWorkspace {
-    /// Refuses a tree with more new and changed files than git may store. Ignored files do not count.
+    /// Rejects a tree whose new and changed files exceed the limit. Ignored files do not count.
     pub(super) fn check_tree_size(&self, tree: &Snapshot) -> Result<(), Error> {
         if tree.bytes <= MOST_BYTES {
             return Ok(());
@@ -46,7 +47,7 @@ impl LockedWorkspace {
         )))
     }
 
-    /// Refuses commits with larger files than a checkout may get.
+    /// Rejects commits whose files are larger than a checkout may become.
     pub(super) fn check_commit_size(&self, start: &CommitId, tip: &CommitId) -> Result<(), Error> {
         const DOING: &str = "measure its commits";
         let range = format!("{start}..{tip}");

@@ -1,12 +1,12 @@
-//! A listing of a folder that tells, without opening a file, whether anything in it changed.
+//! Lists a directory in a way that shows changes without opening files.
 //!
-//! Per entry: path, kind and mode, size, inode, time of the last change of content and of the entry itself. The last
-//! one (ctime) cannot be set by a program, so a change cannot be hidden by setting times back. Folders count by name
-//! and mode alone, because their times change when a file comes and goes without a trace.
+//! Each entry has path, type and mode, size, inode, mtime and ctime. Programs cannot set the ctime, so they cannot hide
+//! a change by setting times back. Directories count by name and mode only, because their times also change when a file
+//! appears and disappears again.
 //!
-//! What remains is the resolution of the clock: two changes within one tick carry the same time. Kernels since 6.13
-//! give a fresh time to a change that follows a look; whether the file system at hand does so is measured, and where
-//! it does not, a listing that holds entries younger than [`TICK_NANOSECONDS`] is not trusted later.
+//! The limit is the resolution of the clock: two changes within one tick have the same time. Kernels since 6.13 assign
+//! a new time to a change that follows a stat. This code measures whether the file system does so. If it does not, a
+//! listing with entries younger than [`TICK_NANOSECONDS`] is not trusted later.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -22,13 +22,13 @@ use rustix::io::Errno;
 
 /// The coarsest tick of a kernel's file clock (100 Hz).
 const TICK_NANOSECONDS: i128 = 10_000_000;
-/// What follows the path in a row: a zero, mode and inode; for anything but a folder also size and two times.
+/// Size of what follows the path in a row: a zero, mode and inode; except for directories also size and two times.
 const FOLDER_ROW: usize = 1 + 4 + 8;
 const FILE_ROW: usize = FOLDER_ROW + 8 + 4 * 8;
-/// Deeper than any build goes. Each level holds a descriptor while it is read, of which a process may have as few as 1,024.
+/// Maximum depth; no build goes deeper. Each level holds an open descriptor, and a process may be limited to 1,024.
 const DEEPEST: usize = 250;
 
-/// Which part of the folder is left out.
+/// Which part of the directory to skip.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Skip {
     /// The `.git` directly below the root.
@@ -37,29 +37,29 @@ pub(super) enum Skip {
     Nothing,
 }
 
-/// The listing, and what was noticed on the way.
+/// The listing, and what was found while making it.
 pub(super) struct Snapshot {
     /// One row per entry, in a fixed order.
     pub(super) rows: Vec<u8>,
-    /// The rows of ignore files alone.
+    /// Rows of ignore files only.
     pub(super) ignores: Vec<u8>,
     /// Whether equal rows later mean that nothing changed.
     pub(super) trusted: bool,
-    /// The latest modification, in seconds since 1970.
+    /// Latest modification time, in seconds since 1970.
     pub(super) newest: i64,
-    /// What the files say that they hold, together.
+    /// Total apparent size of the files.
     pub(super) bytes: u64,
     /// Entries named `.git` below the root.
     pub(super) repositories: Vec<PathBuf>,
-    /// Files with a set-uid or set-gid bit, which was taken away.
+    /// Files that had a set-uid or set-gid bit. The bit was cleared.
     pub(super) privileged: Vec<PathBuf>,
-    /// What is neither a file nor a folder, in words.
+    /// Entries that are neither a file nor a directory, with a description.
     pub(super) odd: Vec<(PathBuf, &'static str)>,
 }
 
 impl Snapshot {
-    /// Lists `root`, which must be a real folder. Entries that nobody may read are made readable for their owner on
-    /// the way: what cannot be read can neither be compared nor saved.
+    /// Lists `root`, which must be a real directory. Makes unreadable entries readable for their owner, because they
+    /// could neither be compared nor saved otherwise.
     pub(super) fn take(root: &Path, skip: Skip) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = open(root, flags, Mode::empty())?;
@@ -85,19 +85,19 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Also trusts young entries, if the file system of `folder` never gives two changes the same time.
+    /// Trusts young entries too, if the file system of `folder` never gives two changes the same time.
     pub(super) fn settle(mut self, folder: &Path) -> Self {
         self.trusted = self.trusted || tells_changes_apart(folder).unwrap_or(false);
         self
     }
 }
 
-/// The paths in the rows of a listing.
+/// Returns the paths in the rows of a listing.
 pub(super) fn paths(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
     split(rows).map(|(path, _)| path)
 }
 
-/// The rows of a listing: each path with what is known of it.
+/// Splits the rows of a listing into path and metadata.
 pub(super) fn split(rows: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = rows;
     std::iter::from_fn(move || {
@@ -136,7 +136,7 @@ impl Walk {
         for name in names {
             let stat = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => stat,
-                // Gone since it was listed: whoever removed it is still at work, and the next listing will differ.
+                // Removed since it was listed. Whatever removed it is still running, and the next listing will differ.
                 Err(Errno::NOENT) => continue,
                 Err(e) => return Err(e.into()),
             };
@@ -159,7 +159,8 @@ impl Walk {
             FileType::RegularFile => Mode::RUSR,
             _ => Mode::empty(),
         };
-        // A folder hands its group on by such a bit, as whole file systems do; only a file runs by it.
+        // On a directory, such a bit only passes on the group, and whole file systems set it. Only a file gains
+        // privileges from it.
         let privileges = match kind {
             FileType::RegularFile => mode & (Mode::SUID | Mode::SGID),
             _ => Mode::empty(),
@@ -181,7 +182,8 @@ impl Walk {
             self.snapshot.repositories.push(PathBuf::from(OsStr::from_bytes(&self.path)));
         }
         if kind == FileType::Fifo && name.to_bytes().starts_with(b".git") {
-            // Holds nothing that could be lost, and git would wait at it forever: for attributes, ignore rules, submodules.
+            // It holds nothing that could be lost, and git would block on it when reading attributes, ignore rules or
+            // submodules.
             return unlinkat(folder, name, AtFlags::empty()).map_err(io::Error::from);
         }
         if let Some(what) = odd(kind) {
@@ -213,7 +215,7 @@ impl Walk {
     }
 }
 
-/// Whether a listing was given up because of its depth.
+/// Returns whether listing failed because of the depth.
 pub(super) fn too_deep(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
 }
@@ -228,9 +230,9 @@ fn odd(kind: FileType) -> Option<&'static str> {
     }
 }
 
-/// Modification and change, each as seconds and nanoseconds.
+/// Returns mtime and ctime, each as seconds and nanoseconds.
 fn times(stat: &Stat) -> [i64; 4] {
-    // The kernel's nanoseconds are below a billion; their integer type differs between platforms.
+    // The kernel's nanoseconds are below a billion. Their integer type differs between platforms.
     let small = |n| i64::try_from(n).unwrap_or(0);
     [stat.st_mtime, small(stat.st_mtime_nsec), stat.st_ctime, small(stat.st_ctime_nsec)]
 }
@@ -239,7 +241,7 @@ fn nanoseconds(seconds: i64, nanos: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 
-/// Changes a scratch file a few times, looking after each: with a coarse clock two looks see the same time.
+/// Changes a scratch file a few times with a stat after each change. With a coarse clock, two stats show the same time.
 fn tells_changes_apart(folder: &Path) -> io::Result<bool> {
     const LOOKS: usize = 4;
     let path = folder.join("clock");

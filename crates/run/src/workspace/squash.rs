@@ -1,43 +1,44 @@
-//! What is delivered: a few commits, one as a rule, with the user as their author, signed where the user's own git signs.
+//! Creates the commits to deliver: usually one, sometimes a few, authored by the user and signed if the user's git
+//! signs.
 //!
-//! The work's own history is kept beside them below `refs/acquit/tasks/<store>/`, to be found later; nothing pushes it.
+//! The work's own history is kept under `refs/acquit/tasks/<store>/` for later. It is never pushed.
 
 use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, Identity, Signing, is_ref_component};
 
-/// By whom and how commits are made.
+/// Author, committer and signing of new commits.
 #[derive(Clone, Copy, Debug)]
 pub struct Seal<'a> {
-    /// Their author.
+    /// Author.
     pub author: &'a Identity,
-    /// Who they are committed by.
+    /// Committer.
     pub committer: &'a Identity,
-    /// How they are signed, if they are.
+    /// Signing settings. `None` for unsigned commits.
     pub signing: Option<&'a Signing>,
 }
 
 /// A part of the work that becomes one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The state of the work at its end.
+    /// State of the work at the end of the part.
     pub tip: CommitId,
-    /// The message.
+    /// Commit message.
     pub message: String,
 }
 
-/// A commit to be made.
+/// A commit to create.
 pub(super) struct Draft<'a> {
     pub(super) tree: &'a str,
     pub(super) parents: &'a [&'a CommitId],
     pub(super) message: &'a str,
     pub(super) author: &'a Identity,
     pub(super) committer: &'a Identity,
-    /// In seconds since 1970. Taken from what the commit contains, so that making it again gives the same.
+    /// In seconds since 1970. Taken from the content, so that repeating it gives the same commit.
     pub(super) date: i64,
 }
 
 impl LockedWorkspace {
-    /// One commit with the tree of `tip` on top of `base`, by `author`.
+    /// Creates one commit with the tree of `tip` on top of `base`, by `author`.
     pub fn squash(
         &self,
         base: &CommitId,
@@ -49,8 +50,8 @@ impl LockedWorkspace {
         self.deliver(base, &[piece], &Seal { author, committer: &Identity::neutral(), signing: None })
     }
 
-    /// A commit for each piece on top of `base`. Dates are those of the pieces, so the same arguments give the same commits,
-    /// however often a crash makes us repeat it. Gives the last one.
+    /// Creates a commit for each piece on top of `base` and returns the last one. Dates come from the pieces, so the
+    /// same arguments give the same commits, even if a crash makes us repeat it.
     pub fn deliver(&self, base: &CommitId, pieces: &[Piece], seal: &Seal<'_>) -> Result<CommitId, Error> {
         let mut commit = base.clone();
         for Piece { tip, message } in pieces {
@@ -78,7 +79,7 @@ impl LockedWorkspace {
         Ok(commit)
     }
 
-    /// Makes a commit. A signed one is made once and then found again.
+    /// Creates a commit. A signed one is created once and then reused.
     pub(super) fn seal(&self, draft: &Draft<'_>, signing: Option<&Signing>) -> Result<CommitId, Error> {
         let make = |signing: Option<&Signing>| {
             let call = self.call("commit-tree").signed(draft.author, draft.committer, draft.date);
@@ -103,7 +104,7 @@ impl LockedWorkspace {
         Ok(signed)
     }
 
-    /// When a commit was made, in seconds since 1970.
+    /// Returns the date of a commit, in seconds since 1970.
     pub(super) fn date(&self, commit: &CommitId) -> Result<i64, Error> {
         if let Some(commit) = self.commit_at_hand(commit) {
             return Ok(commit.date);
@@ -116,7 +117,7 @@ impl LockedWorkspace {
         Ok(output.line().trim().parse().unwrap_or(0))
     }
 
-    /// A merge of a stack into what it stands on: the stack's tree, with both as parents.
+    /// Creates a merge of a stack into its base: the tree of the stack, with both as parents.
     pub fn join_stack(
         &self,
         base: &CommitId,
@@ -135,7 +136,7 @@ impl LockedWorkspace {
         self.seal(&draft, seal.signing)
     }
 
-    /// Remembers that work is in the base branch as another commit, so that its workspace can go.
+    /// Records that work is in the base branch as another commit, so that its workspace can be removed.
     pub fn keep_merged(&self, tip: &CommitId, commit: &CommitId) -> Result<(), Error> {
         let mut state = self.known()?;
         for pair in [(tip.clone(), commit.clone()), (state.facts.head.clone(), commit.clone())] {
@@ -146,7 +147,7 @@ impl LockedWorkspace {
         self.store(&mut state)
     }
 
-    /// Keeps the work's own history up to `tip`, so that publishing brings it to the user's repository.
+    /// Keeps the work's own history up to `tip`, so that publishing copies it to the user's repository.
     pub fn keep_history(&self, task: &str, leg: &str, tip: &CommitId) -> Result<(), Error> {
         for name in [task, leg] {
             if !is_ref_component(name) {
@@ -156,7 +157,7 @@ impl LockedWorkspace {
         self.set_ref(&format!("{}/{task}/{leg}", self.history_refs()), tip)
     }
 
-    /// The histories that are kept: ref and commit.
+    /// Returns the kept histories, as ref and commit.
     pub(super) fn history(&self) -> Result<Vec<(String, CommitId)>, Error> {
         let refs = self.history_refs();
         let folder = self.git_dir().join(&refs);
@@ -174,8 +175,8 @@ impl LockedWorkspace {
         Ok(kept)
     }
 
-    /// Where the work of each phase ended: of each name the newest of its commits that the work has, in the work's order, the
-    /// last one being the whole. Commits are found again on another base.
+    /// Returns where each phase of the work ended: for each name, the newest of its commits that the work contains, in
+    /// the order of the work. The last one is the whole work. Finds commits that were rebased, too.
     pub fn phases(
         &self,
         base: &CommitId,

@@ -1,4 +1,4 @@
-//! What was known when a leg was last prepared or collected, in one file, so that its parts never disagree.
+//! State recorded when a leg was last prepared or collected. It is one file, so that its parts always agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,43 +6,43 @@ use super::snapshot::{self, Snapshot};
 use super::{Error, LockedWorkspace, SavedAttempt, Work, files, guardrails};
 use crate::git::CommitId;
 
-/// Changes when the form of the file does; another version is read as "nothing known", which costs a look by git.
+/// Format version of the file. Another version is read as "nothing known", which only costs a check by git.
 const VERSION: u32 = 1;
-/// A listing of ten million files; more is not a workspace.
+/// Size of a listing of ten million files. No workspace is larger.
 const LARGEST: u64 = 2 << 30;
 
-/// The facts.
+/// Recorded facts about a workspace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Facts {
     version: u32,
-    /// The first commit of this workspace: in the user's repository by definition.
+    /// First commit of this workspace. The user's repository has it by definition.
     pub(super) origin: CommitId,
-    /// Where the current leg started.
+    /// Start commit of the current leg.
     pub(super) start: CommitId,
     /// The agent's branch.
     pub(super) branch: String,
-    /// The commit whose tree the work tree was seen to be.
+    /// Commit that the working tree last matched.
     pub(super) head: CommitId,
-    /// Where the agent's branch was then. Everything up to here has been imported.
+    /// Tip of the agent's branch at that time. Everything up to it is imported.
     pub(super) agent_tip: CommitId,
-    /// Set while the tree is on its way back to `start`: what it held has been saved as this.
+    /// Set while the tree is being reset to `start`, with the attempt that holds its previous content.
     pub(super) resetting: Option<Resetting>,
-    /// The result of collecting a leg, for whoever asks again.
+    /// Result of collecting a leg, to return again when asked.
     pub(super) collected: Option<(String, Work)>,
-    /// What has been brought into the user's repository, each with the branch it went to.
+    /// Published commits, each with its branch.
     pub(super) published: Vec<(String, CommitId)>,
-    /// What has been pushed, each with the remote and the branch it went to.
+    /// Pushed commits, each with its remote and branch.
     #[serde(default)]
     pub(super) pushed: Vec<(String, CommitId)>,
-    /// Which commits stand for which: the tip and what it was squashed into.
+    /// Pairs of a tip and the commit it was squashed into.
     pub(super) squashed: Vec<(CommitId, CommitId)>,
-    /// Commits, each with what it became on another base.
+    /// Pairs of a commit and its rebased copy.
     #[serde(default)]
     pub(super) rebased: Vec<(CommitId, CommitId)>,
-    /// Commits, each with its signed twin. Signatures differ each time, and a commit must not.
+    /// Pairs of a commit and its signed copy. Signatures differ each time, but the commit must not.
     #[serde(default)]
     pub(super) signed: Vec<(CommitId, CommitId)>,
-    /// Commits that acquit made of what an agent had left uncommitted, or of several commits on another base.
+    /// Commits that acquit made from what an agent left uncommitted, or by squashing several commits on another base.
     #[serde(default)]
     pub(super) own: Vec<CommitId>,
     /// Whether the tree may have files that are in no commit, such as ignored ones.
@@ -58,14 +58,14 @@ fn perhaps() -> bool {
     true
 }
 
-/// A reset that has begun.
+/// A reset that has started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Resetting {
     pub(super) leg: String,
     pub(super) saved: Option<SavedAttempt>,
 }
 
-/// The facts with the listings they rest on.
+/// The facts with the listings they are based on.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) facts: Facts,
@@ -75,7 +75,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// A state in which nothing has been seen yet, so that everything counts as changed.
+    /// Creates a state that knows nothing, so that everything counts as changed.
     pub(super) fn unseen(start: &CommitId, branch: &str) -> Self {
         Self {
             facts: Facts {
@@ -105,20 +105,20 @@ impl State {
         }
     }
 
-    /// Takes the tree as it is now for that of `facts.head`.
+    /// Records the current tree as that of `facts.head`.
     pub(super) fn saw_tree(&mut self, tree: Snapshot) {
         self.facts.tree_trusted = tree.trusted;
         self.tree = tree.rows;
         self.ignores = tree.ignores;
     }
 
-    /// Takes the agent's `.git` as it is now for the one that was written for it.
+    /// Records the agent's current `.git` as the one that was written for it.
     pub(super) fn saw_agent(&mut self, agent: Snapshot) {
         self.facts.agent_trusted = agent.trusted;
         self.agent = agent.rows;
     }
 
-    /// Compares a tree that an agent worked in with the one that was seen before: a path that is new may be of no commit.
+    /// Compares a tree after an agent's work with the recorded one. A new path may be in no commit.
     pub(super) fn look_for_uncommitted(&mut self, tree: &Snapshot) {
         self.facts.uncommitted |= !self.knows_paths(tree);
     }
@@ -127,7 +127,7 @@ impl State {
         self.facts.tree_trusted && self.tree == tree.rows
     }
 
-    /// Whether two commits are the same work on different bases.
+    /// Returns whether two commits are the same work on different bases.
     pub(super) fn is_same_work(&self, one: &CommitId, other: &CommitId) -> bool {
         let mut seen = vec![one];
         let mut next = 0;
@@ -144,13 +144,13 @@ impl State {
         seen.contains(&other)
     }
 
-    /// Whether every path of the tree was there before, so that nothing in it is new.
+    /// Returns whether every path of the tree was already recorded, so that nothing in it is new.
     pub(super) fn knows_paths(&self, tree: &Snapshot) -> bool {
         let known: std::collections::HashSet<&[u8]> = snapshot::paths(&self.tree).collect();
         self.facts.tree_trusted && snapshot::paths(&tree.rows).all(|path| known.contains(path))
     }
 
-    /// Whether everything that agents must leave alone is as it was, entry by entry.
+    /// Returns whether all guarded paths are unchanged.
     pub(super) fn has_guarded(&self, tree: &Snapshot) -> bool {
         let guarded = |rows| snapshot::split(rows).filter(|(path, _)| guardrails::guarded(path).is_some());
         self.facts.tree_trusted && guarded(&self.tree).eq(guarded(&tree.rows))
@@ -166,14 +166,14 @@ impl State {
 }
 
 impl LockedWorkspace {
-    /// Remembers that somebody writes files to the tree that are in no commit.
+    /// Records that someone writes files to the tree that are in no commit.
     pub fn mark_uncommitted(&self) -> Result<(), Error> {
         let mut state = self.known()?;
         state.facts.uncommitted = true;
         self.store(&mut state)
     }
 
-    /// Remembers a commit that acquit made.
+    /// Records a commit that acquit made.
     pub(super) fn note_own_commit(&self, commit: &CommitId) -> Result<(), Error> {
         let mut state = self.known()?;
         if !state.facts.own.contains(commit) {
@@ -182,7 +182,7 @@ impl LockedWorkspace {
         self.store(&mut state)
     }
 
-    /// None when there is no state that this version can read.
+    /// Loads the state. `None` if there is none that this version can read.
     pub(super) fn load(&self) -> Result<Option<State>, Error> {
         let Some(bytes) = files::read(&self.dir.join("state"), LARGEST)? else { return Ok(None) };
         Ok(parse(&bytes))

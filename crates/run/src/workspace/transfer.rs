@@ -1,18 +1,18 @@
-//! Copying commits from a workspace into the user's repository.
+//! Copies commits from a workspace into the user's repository.
 //!
-//! Git examines the objects of an agent's work first. They arrive loose, as those of the user's own commits do: a fetch that checks what it
-//! receives would leave a pack for every task, and every git command opens every pack. Only work that is too large to be held in
-//! memory arrives by a fetch, as a pack.
+//! Git checks the objects of an agent's work first. They arrive as loose objects, like those of the user's own commits:
+//! a fetch that checks what it receives would leave a pack per task, and every git command opens every pack. Only work
+//! that is too large for memory is fetched as a pack.
 //!
-//! Nothing refers to the objects until the caller's transaction of refs. What is left to copy is found object by object, so after a
-//! copy that was cut short the next one does the rest.
+//! Nothing refers to the objects until the caller's ref transaction. Missing objects are found one by one, so after an
+//! interrupted copy the next one completes it.
 
 use super::{Error, LockedWorkspace};
 use crate::git::{self, Arrived, CommitId, Source};
 
 impl LockedWorkspace {
-    /// Copies `tips` and everything that they need and `source` does not have. `known` are commits that `source` has. Returns the
-    /// lines that the caller must add to the transaction that gives the commits their refs.
+    /// Copies `tips` and everything they need that `source` does not have. `known` are commits that `source` has.
+    /// Returns the lines that the caller must add to the transaction that creates the refs.
     pub(super) fn copy_to(
         &self,
         source: &Source,
@@ -30,7 +30,7 @@ impl LockedWorkspace {
         }
         let packed = self
             .call("pack-objects")
-            // Objects that are borrowed from the user's repository are there already.
+            // Objects borrowed from the user's repository are already there.
             .args(["--quiet", "--revs", "--local", "--stdout"])
             .input(revisions)
             .run();
@@ -38,8 +38,8 @@ impl LockedWorkspace {
             Ok(output) if is_empty(&output.stdout) => Ok(Copied::nothing()),
             Ok(output) => {
                 if check == Check::Strict {
-                    // Here, and before any of it is there: what git refuses while it unpacks, it has written all the same, and
-                    // the next try would find it there and pass.
+                    // Check here, before any object arrives: when git rejects an object while unpacking, it has written
+                    // it anyway, and the next attempt would find it and pass.
                     let examine = self.call("index-pack").args(["--strict", "--stdin"]);
                     let how =
                         "correct the file in the task's branch, or in the base branch if it comes from there";
@@ -55,8 +55,8 @@ impl LockedWorkspace {
         }
     }
 
-    /// The same by a fetch, for work of any size. The commits wait below `refs/acquit/incoming/`, each under a name of its own, because
-    /// tasks of one repository are published side by side.
+    /// Copies with a fetch, for work of any size. The commits wait under `refs/acquit/incoming/`, each with its own
+    /// name, because tasks of one repository are published in parallel.
     fn fetch_into(
         &self,
         source: &Source,
@@ -78,7 +78,7 @@ impl LockedWorkspace {
             .set(format!("fetch.fsckObjects={}", check == Check::Strict))
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
             .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
-            // Named here, because the user's configuration could name another for this very folder.
+            // Explicit, because the user's configuration could set another program for this very directory.
             .args(["--upload-pack", "git-upload-pack"])
             .arg(self.git_dir())
             .args(&refspecs)
@@ -88,20 +88,20 @@ impl LockedWorkspace {
     }
 }
 
-/// Whether git examines what objects contain.
+/// Whether git checks the content of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
-    /// It refuses objects that are malformed or would harm whoever checks them out.
+    /// Reject objects that are malformed or dangerous to check out.
     Strict,
-    /// It takes them as they are: history of the remote, which the user's own git would take as well.
+    /// Accept objects as they are: history of the remote, which the user's own git would accept as well.
     None,
 }
 
-/// What is left to do once commits were copied.
+/// What remains to do after copying commits.
 pub(super) struct Copied {
-    /// Lines for the transaction of refs.
+    /// Lines for the ref transaction.
     pub(super) after: String,
-    /// In which form the objects arrived.
+    /// Form in which the objects arrived.
     pub(super) arrived: Arrived,
 }
 
@@ -111,7 +111,7 @@ impl Copied {
     }
 }
 
-/// Whether a pack has no objects, as its header says.
+/// Returns whether the header of a pack says it has no objects.
 fn is_empty(pack: &[u8]) -> bool {
     pack.get(8..12).is_none_or(|count| count == [0; 4])
 }

@@ -1,5 +1,5 @@
-//! Seeing where the base branch is at the remote: its commits come through the harness's own repository, whose settings nobody else
-//! wrote, and then into the user's, below a ref of acquit's own. No branch and no checkout of the user's moves.
+//! Fetches the base branch of a remote. Its commits go through the harness's own repository, whose settings nobody else
+//! can write, into the user's repository, under a ref of acquit's own. No branch and no checkout of the user moves.
 
 use super::transfer::Check;
 use super::{Error, LockedWorkspace};
@@ -8,8 +8,8 @@ use crate::git::{CommitId, Fetched, PushWay, Source, tracking_ref};
 const DOING: &str = "look at the base branch of the remote";
 
 impl LockedWorkspace {
-    /// Looks where `branch` is at a remote, and has its commits in the user's repository from then on. `None` if the remote has no
-    /// such branch. `known` is a commit that is here.
+    /// Fetches `branch` from a remote, so that the user's repository has its commits. `None` if the remote has no such
+    /// branch. `known` is a commit that exists locally.
     pub fn fetch_base(
         &self,
         source: &Source,
