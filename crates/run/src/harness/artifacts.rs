@@ -1,6 +1,7 @@
-//! What a leg left behind, read as hostile files: regular ones only, bounded, never through a link.
+//! Collects the artifacts of a leg. Their files are untrusted: only regular ones are read, with a size limit and never
+//! through a symlink.
 //!
-//! Collecting is best effort: a failure is a notice in the event log, never a lost leg.
+//! Collecting is best effort: a failure is a notice in the event log and never loses the leg.
 
 use std::fs;
 use std::path::Path;
@@ -16,16 +17,16 @@ use crate::runtime::LegFolder;
 use crate::untrusted::{self, not_a_file};
 use crate::workspace::{Error, LockedWorkspace};
 
-/// A longer plan is not one that an agent follows.
+/// Maximum size of a plan. Agents do not follow a longer one.
 const PLAN_LIMIT: u64 = 64 * 1024;
-/// The name by which a plan is left.
+/// File name of a plan.
 const PLAN: &str = "plan.md";
-/// A stage leaves reports, not data: more files than this are not kept.
+/// Maximum number of files. A stage leaves reports, not data.
 const FILES_LIMIT: usize = 64;
-/// Nor larger ones than this.
+/// Maximum size of a file.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
-/// All that is left: plan, branch, commits, size of the change, files.
+/// Collects all artifacts: plan, branch, commits, size of the change, files.
 pub(super) fn collect(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -75,10 +76,10 @@ pub(super) fn collect(
     list
 }
 
-/// How much the task has changed in all, from its base to where this leg leaves it; `None` where that is as it was.
+/// Returns the size of the whole change of the task, from its base to the end of this leg. `None` if it did not change.
 fn size(job: &Job<'_>, done: &Done, workspace: &LockedWorkspace) -> Result<Option<DiffStats>, Error> {
     let (tip, base) = match (&done.moved, &done.collected) {
-        // Delivering changes the commits and not what is in them, unless the base has moved too.
+        // Delivery changes the commits but not their content, unless the base moved too.
         (Some(moved), _) if moved.base.as_str() == job.task.base() => return Ok(None),
         (Some(moved), _) => (&moved.tip, &moved.base),
         (None, Some(work)) => (&work.head, &job.base),
@@ -88,13 +89,13 @@ fn size(job: &Job<'_>, done: &Done, workspace: &LockedWorkspace) -> Result<Optio
         return Ok(None);
     }
     match &done.collected {
-        // The leg did all of it, and has counted it already.
+        // This leg made the whole change, and its stats are already known.
         Some(work) if job.start == *base && done.moved.is_none() => Ok(Some(work.stats)),
         _ => workspace.difference(base, tip).map(Some),
     }
 }
 
-/// The plan that an agent left.
+/// Returns the plan that an agent left.
 pub(super) fn plan(folder: &LegFolder) -> Option<String> {
     let text = untrusted::text(&folder.output_dir().join(PLAN), PLAN_LIMIT).ok()??;
     (!text.trim().is_empty()).then_some(text)

@@ -1,4 +1,4 @@
-//! When to come back after the provider of a model accepted no work.
+//! When to retry after the provider of a model rejected work.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use acquit_core::time::{Span, Timestamp, backoff};
 
 use crate::leg::span;
 
-/// How long after a first refusal without a time; doubled with every further one.
+/// Wait after the first rejection without a time. Doubles each time.
 const FIRST: Duration = Duration::from_secs(30);
-/// The longest of these waits: a provider that came back is noticed soon enough, and is not hammered.
+/// Maximum of these waits. Short enough to notice soon that the provider is back, long enough not to flood it.
 const LONGEST: Duration = Duration::from_mins(30);
-/// How long to wait for a usage limit whose end nobody named: they are counted in hours.
+/// Wait for a usage limit without a known end. Such limits last hours.
 const UNNAMED: Duration = Duration::from_mins(30);
-/// A window of hours is found in so many steps, also where a day has 23 or 25 hours.
+/// Steps to find a time within the allowed hours, also on days with 23 or 25 hours.
 const STEPS: usize = 4;
 
-/// What is needed to say when to come back.
+/// Input for computing when to retry.
 #[derive(Clone, Copy)]
 pub(super) struct Clock<'a> {
     pub(super) now: Timestamp,
     pub(super) waiting: &'a Waiting,
-    /// How often it was waited for an overload before.
+    /// Number of earlier waits because of an overload.
     pub(super) before: u32,
 }
 
 impl Clock<'_> {
-    /// How long to wait for a limit that is over at a moment; or why that is too long.
+    /// Returns how long to wait for a limit that ends at `until`, or why that is too long.
     pub(super) fn until_reset(&self, until: Option<Timestamp>) -> Result<Span, String> {
         let wait = until.map_or(UNNAMED, |until| until.since(self.now)) + self.waiting.slack.duration();
         if wait > self.waiting.longest.duration() {
@@ -39,12 +39,12 @@ impl Clock<'_> {
         Ok(self.within_hours(wait))
     }
 
-    /// How long to wait for a provider that has too much to do.
+    /// Returns how long to wait for an overloaded provider.
     pub(super) fn backoff(&self) -> Span {
         self.within_hours(backoff(FIRST, self.before, LONGEST))
     }
 
-    /// The wait, until it ends in hours in which legs may go on.
+    /// Extends the wait until it ends within the hours in which legs may continue.
     fn within_hours(&self, wait: Duration) -> Span {
         let Some(hours) = self.waiting.hours else { return span(wait) };
         let mut wait = wait;
@@ -61,7 +61,7 @@ impl Clock<'_> {
     }
 }
 
-/// The minute of the day that people have at a moment. A zone that this machine does not know is taken for its own.
+/// Returns the local minute of the day at a moment. Uses the zone of this machine if it does not know `zone`.
 fn minute_of_day(at: Timestamp, zone: Option<&str>) -> Option<u16> {
     let named = zone.and_then(|name| jiff::tz::TimeZone::get(name).ok());
     let zone = named.unwrap_or_else(jiff::tz::TimeZone::system);

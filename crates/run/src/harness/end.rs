@@ -1,9 +1,8 @@
-//! What an agent's end means.
+//! Interprets the end of an agent's turn.
 //!
-//! Neither what a program says nor how it exits is enough: there are agents that exit 0 after an error, agents that hang after
-//! their result, and agents that exit with an error after having said that all is well. Success is both together. And not
-//! every bad end is the agent's fault: a provider that is overloaded or a limit that resets at nine spends no retry, and a
-//! login that has expired goes to a person at once.
+//! Neither the output nor the exit code is enough: some agents exit 0 after an error, some hang after their result, and
+//! some exit with an error after reporting success. Success needs both. And not every failure is the agent's fault: an
+//! overloaded provider or a limit that resets at nine costs no retry, and an expired login goes to a person at once.
 
 use acquit_core::agent::Fault;
 use acquit_core::config::Patience;
@@ -20,38 +19,38 @@ use crate::model_failure;
 use crate::process::Exit;
 use crate::turn_summary::{End, ReportedFault, TurnSummary};
 
-/// How much is shown of a line of error output.
+/// Maximum length of a line of error output to show.
 const ERROR_SHOWN: usize = 300;
 
-/// A turn that is over.
+/// A finished turn.
 pub(super) struct Turn<'a> {
-    /// The agent's name in the configuration.
+    /// Name of the agent in the configuration.
     pub(super) agent: &'a Name,
-    /// The stage.
+    /// Stage name.
     pub(super) stage: &'a Name,
-    /// How its process ended.
+    /// How the process ended.
     pub(super) exit: Exit,
-    /// Whether it was ended because it stayed after its result.
+    /// Whether it was killed because it kept running after its result.
     pub(super) lingered: bool,
-    /// Why it was stopped before its end, if it was.
+    /// Why it was stopped early, if it was.
     pub(super) stopped: Option<Stop>,
-    /// What the proxy refused it, if it never reached its model.
+    /// The connection the proxy blocked, if the agent never reached its model.
     pub(super) refusal: Option<BlockedConnection>,
-    /// The hosts of its model.
+    /// Hosts of the model.
     pub(super) hosts: &'a [Host],
-    /// Whom it could talk to.
+    /// Network access of the agent.
     pub(super) network: Network,
-    /// Whether an agent of this kind says how its turn ended.
+    /// Whether this kind of agent reports how its turn ended.
     pub(super) tells: Tells,
-    /// What it said.
+    /// Summary of its output.
     pub(super) summary: &'a TurnSummary,
-    /// The end of its error output.
+    /// Tail of its error output.
     pub(super) errors: &'a str,
-    /// What is needed to say when to come back.
+    /// Input for computing when to retry.
     pub(super) clock: backoff::Clock<'a>,
 }
 
-/// How the leg ends because of it; `None` if the turn counts, and what was left is looked at.
+/// Returns how the turn ends the leg. `None` if the turn counts, so that its work is collected.
 pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
     match &turn.stopped {
         Some(Stop::Loop(words)) => {
@@ -70,7 +69,7 @@ pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
     }
     let ending = by_itself(turn);
     let summary = turn.summary;
-    // Some agents end well without having talked to anybody.
+    // Some agents report success without having reached their model.
     let idle = ending.is_none() && !turn.hosts.is_empty() && summary.usage.is_empty() && summary.tools == 0;
     if let (Some(refusal), true) = (&turn.refusal, ending.is_some() || idle) {
         return Some(failed(kind::CONFIG, refusal.of_agent(turn.agent, turn.hosts)));
@@ -82,7 +81,7 @@ pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
     ending
 }
 
-/// The same by what the agent said and how it exited.
+/// Interprets the turn by what the agent reported and how it exited.
 fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
     let Turn { agent, stage, exit, summary, .. } = turn;
     let reason = format!("the agent {agent}: {exit}");
@@ -110,7 +109,7 @@ fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
         return Some(turn.trouble(trouble, &reason));
     }
     let clean = *exit == Exit::Code(0);
-    // Some say it to nobody but their terminal.
+    // Some agents report the fault only on stderr.
     if !clean
         && summary.end.is_none()
         && summary.usage.is_empty()
@@ -144,7 +143,7 @@ fn failed(kind: &'static str, reason: String) -> Ending {
 }
 
 impl Turn<'_> {
-    /// The provider refuses more work.
+    /// The provider rejects more work.
     fn limited(&self, limit: &crate::turn_summary::Limit) -> Ending {
         let agent = self.agent;
         let waits = match self.clock.waiting.usage {
@@ -160,7 +159,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Something is wrong between the agent and its model.
+    /// Communication between the agent and its model failed.
     fn trouble(&self, trouble: &ReportedFault, reason: &str) -> Ending {
         let ReportedFault { fault, text, .. } = trouble;
         let agent = self.agent;

@@ -1,4 +1,4 @@
-//! Where secrets would leave the workspace: the commits of a leg, the attempts that are kept, what is published.
+//! Checks for secrets wherever work leaves the workspace: commits of a leg, saved attempts, publishing.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ use crate::runtime::Runtime;
 use crate::secrets::{self, Redactor, Secret, Vault};
 use crate::workspace::{Leak, Leftover, LockedWorkspace, SavedAttempt, Work as Collected, remove_folder};
 
-/// Learns what earlier legs of the task were granted by a command: their leavings may still be in the tree, in attempts, in the
-/// files of a leg that was lost.
+/// Loads the secrets that a command granted to earlier legs of the task. They may still be in the tree, in attempts, or
+/// in the files of a lost leg.
 pub(super) fn remember(ctx: &mut LegContext<'_>, job: &Job<'_>) {
     let known = granted_by_command(ctx.runtime, job.definition, job.task);
     if !known.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn remember(ctx: &mut LegContext<'_>, job: &Job<'_>) {
     }
 }
 
-/// Everything that a task may have left somewhere and that nobody else may see.
+/// Returns a redactor for every secret that a task may have left anywhere.
 pub(crate) fn redactor(runtime: &Runtime, definition: &Definition, task: &Task) -> Redactor {
     let config = &definition.config;
     let known = secrets::known(
@@ -37,7 +37,8 @@ pub(crate) fn redactor(runtime: &Runtime, definition: &Definition, task: &Task) 
     known.with(&granted_by_command(runtime, definition, task))
 }
 
-/// What legs of a task were granted by a command. What cannot be had now is left out; whoever needs it will say so.
+/// Returns the secrets that a command granted to legs of a task. Leaves out what the command cannot provide now; a
+/// stage that needs it will report that.
 fn granted_by_command(runtime: &Runtime, definition: &Definition, task: &Task) -> Vec<Secret> {
     let config = &definition.config;
     let by_command = |name: &&String| matches!(config.secrets.get(*name), Some(Source::Command(_)));
@@ -53,7 +54,8 @@ fn granted_by_command(runtime: &Runtime, definition: &Definition, task: &Task) -
     names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect()
 }
 
-/// Ends the leg if its work has a secret in it. Nothing of that work is kept, because whatever is kept is published one day.
+/// Ends the leg if its work contains a secret. Keeps nothing of that work, because everything that is kept gets
+/// published at some point.
 pub(super) fn collected(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -69,7 +71,7 @@ pub(super) fn collected(
     Err(refused(&leak))
 }
 
-/// What a lost leg left was saved before anybody looked at it: it is kept only if it has no secret in it.
+/// Drops what a lost leg left if it contains a secret. It was saved before this check.
 pub(super) fn saved(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -85,7 +87,7 @@ pub(super) fn saved(
     Ok(None)
 }
 
-/// A last look at everything that publishing brings along.
+/// Checks once more everything that publishing copies.
 pub(super) fn before_publishing(
     ctx: &mut LegContext<'_>,
     workspace: &LockedWorkspace,
@@ -104,7 +106,7 @@ pub(super) fn before_publishing(
     workspace.find_secret(&ctx.redactor, base, tip)?.map_or(Ok(()), |leak| Err(refused(&leak)))
 }
 
-/// Takes secrets out of the files of legs whose harness died before it could. Best effort: they are private files.
+/// Redacts the files of legs whose harness died before it could. Best effort: they are private files.
 pub(super) fn clean_lost(ctx: &mut LegContext<'_>, task: &Task) {
     if ctx.redactor.knows_none() {
         return;
@@ -121,8 +123,8 @@ pub(super) fn clean_lost(ctx: &mut LegContext<'_>, task: &Task) {
     }
 }
 
-/// After the last leg of a task: takes away what its agents kept. Where the task can be tried again their homes stay, with the
-/// conversations in them and without secrets. Best effort: the folders are private, and go with the workspace.
+/// Removes what agents kept, after the last leg of a task. If the task can be retried, keeps their homes with the
+/// conversations, but redacts secrets. Best effort: the directories are private and are removed with the workspace.
 pub(super) fn clean_homes(runtime: &Runtime, redactor: &Redactor, task: TaskId, end: &End) {
     let homes = runtime.agent_homes(task);
     let again = match end {

@@ -1,4 +1,4 @@
-//! What an agent would be told, without starting one: the same sections as in a leg, with secrets taken out.
+//! Shows the prompt of an agent without starting one: the same sections as in a leg, with secrets redacted.
 
 use acquit_core::config::Reporting;
 use acquit_core::definition::Definition;
@@ -13,7 +13,7 @@ use crate::agent;
 use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
 
-/// The sections of the prompt that the task's next leg would get if it did this.
+/// Returns the prompt sections that the task's next leg would get for this entry.
 pub fn preview(
     runtime: &Runtime,
     task: &Task,
@@ -34,7 +34,7 @@ pub fn preview(
         output_dir: &output_dir.to_string_lossy(),
         memory: Memory::None,
         tools: tools(definition, entry),
-        // What a review is shown of the change stands in the workspace, which nobody touches for this.
+        // A review gets the change from the workspace, which a preview does not touch.
         change: None,
         agents_md: None,
         files: acquit_core::prompt::Files::Gone,
@@ -51,7 +51,7 @@ pub fn preview(
     Ok(sections)
 }
 
-/// How the stage's agent reports, where it is known which one that is.
+/// Returns how the stage's agent reports, if the agent is known.
 fn tools(definition: &Definition, entry: &Entry) -> Tools {
     let stage = definition.workflow.stage(entry.stage.as_str());
     let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { return Tools::Absent };

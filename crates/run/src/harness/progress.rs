@@ -1,5 +1,5 @@
-//! `progress.md` of a task: what its stages learned, oldest first, for people and for tools beside acquit. The task in the store is
-//! the truth; the file is made of it after every leg, so one that was not written is written after the next.
+//! `progress.md` of a task: what its stages learned, oldest first, for people and other tools. The store is the source
+//! of truth. The file is rewritten after every leg, so a failed write is repaired by the next one.
 
 use std::{fs, io};
 
@@ -7,7 +7,7 @@ use acquit_core::task::Task;
 
 use crate::runtime::Runtime;
 
-/// Writes it, if there is something to tell.
+/// Writes the file if there are learnings.
 pub(super) fn write(runtime: &Runtime, task: &Task) -> io::Result<()> {
     if task.learnings.is_empty() {
         return Ok(());

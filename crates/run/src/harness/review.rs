@@ -1,4 +1,4 @@
-//! What a review is about: the change as its agent is shown it, and the lines that its findings may name.
+//! The subject of a review: the change as its agent sees it, and the lines that its findings may name.
 
 use std::collections::BTreeMap;
 
@@ -15,25 +15,25 @@ use crate::leg::{Job, LegAbort, LegContext, outline};
 use crate::syntax::{self, File, Question, Span};
 use crate::workspace::{Around, Error, LockedWorkspace};
 
-/// How many unchanged lines the diff shows around each changed one, which findings may name as well.
+/// Number of unchanged lines around each changed one in the diff. Findings may name these too.
 const CONTEXT: usize = 3;
 
-/// How many lines are shown around a changed one that stands in no function that we know of.
+/// Number of lines to show around a changed one that is in no known function.
 const NEARBY: u32 = 15;
 
-/// How many changed files are looked into for functions: whoever reviews more reads them alone anyway.
+/// Maximum number of changed files to search for functions. With more, the reviewer reads the files on its own anyway.
 const MOST_FILES: usize = 200;
 
-/// What a review is about.
+/// The subject of a review.
 pub(super) struct Subject {
-    /// As it is told.
+    /// The change as shown in the prompt.
     pub(super) change: Change,
-    /// The lines that findings may name; `None` if the stage has no gate that asks for it.
+    /// Lines that findings may name. `None` if the stage has no gate that checks them.
     pub(super) lines: Option<Lines>,
 }
 
 impl Subject {
-    /// Refuses a report whose findings point nowhere: it is the reviewer who must mend that, not whoever wrote the change.
+    /// Rejects a report whose findings point nowhere. The reviewer must fix that, not the author of the change.
     pub(super) fn check(&self, outcome: &Outcome) -> Result<Vec<Found>, LegAbort> {
         let Some(lines) = &self.lines else { return Ok(Vec::new()) };
         pointed(&outcome.payload, lines).map_err(|wrong| {
@@ -43,13 +43,13 @@ impl Subject {
     }
 }
 
-/// Whether the findings of a stage are looked at.
+/// Returns whether a gate checks the findings of a stage.
 fn is_checked(job: &Job<'_>, stage: &Stage) -> bool {
     let gates = stage.gates.iter().filter_map(|name| job.definition.workflow.gate(name.as_str()));
     gates.map(|gate| &gate.check).any(|check| check.sets_outcome().is_some())
 }
 
-/// Looks at the change.
+/// Reads the change.
 pub(super) fn subject(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -65,13 +65,13 @@ pub(super) fn subject(
         Some(diff) => Some(diff.narrowed(CONTEXT)),
         None => fitting(workspace, &base, &head, Around::Few)?,
     };
-    // A change that nobody can be shown has no lines to point to, so that no finding is refused either.
+    // A change that is too large to show has no lines to point to. Then findings are not rejected either.
     let lines = diff.as_ref().filter(|_| is_checked(job, job.stage)).map(Lines::of);
     let change = Change { base: base.short().to_owned(), head: head.short().to_owned(), diff, around };
     Ok(Subject { change, lines })
 }
 
-/// The change, unless it is too large.
+/// Returns the change, unless it is too large.
 fn fitting(
     workspace: &LockedWorkspace,
     base: &CommitId,
@@ -85,7 +85,7 @@ fn fitting(
     }
 }
 
-/// The code around the changed lines of every file.
+/// Returns the code around the changed lines of every file.
 fn pieces(ctx: &mut LegContext<'_>, job: &Job<'_>, diff: &Diff) -> Result<Vec<Piece>, LegAbort> {
     let files: Vec<(&FileChange, File)> = diff.files.iter().filter_map(asked).take(MOST_FILES).collect();
     let (changes, asked): (Vec<_>, Vec<_>) = files.into_iter().unzip();
@@ -99,7 +99,7 @@ fn pieces(ctx: &mut LegContext<'_>, job: &Job<'_>, diff: &Diff) -> Result<Vec<Pi
     Ok(all)
 }
 
-/// A file that is worth a look: one that is still there and has changed lines.
+/// Returns a file to search for functions: one that still exists and has changed lines.
 fn asked(file: &FileChange) -> Option<(&FileChange, File)> {
     let path = file.new.clone()?;
     let lines = changed(file);
@@ -108,7 +108,7 @@ fn asked(file: &FileChange) -> Option<(&FileChange, File)> {
     (!lines.is_empty()).then_some((file, File { path, text, lines }))
 }
 
-/// The numbers of the lines, as the file is now, at which something was changed.
+/// Returns the changed line numbers of the new version of a file.
 fn changed(file: &FileChange) -> Vec<u32> {
     let (mut lines, mut next) = (Vec::new(), 1);
     for line in &file.lines {
@@ -118,7 +118,7 @@ fn changed(file: &FileChange) -> Vec<u32> {
                 lines.push(line.number);
                 next = line.number.saturating_add(1);
             }
-            // What is gone was before the next line.
+            // A removed line counts at the line that follows it.
             Side::Removed => lines.push(next),
         }
     }
@@ -129,7 +129,7 @@ fn changed(file: &FileChange) -> Vec<u32> {
     lines
 }
 
-/// The pieces of one file: the functions that were found, and lines around what stands in none of them.
+/// Returns the pieces of one file: functions, and the lines around changes outside of them.
 fn around(file: &FileChange, changed: &[u32], found: Vec<Span>) -> Vec<Piece> {
     let lines: BTreeMap<u32, &str> = file
         .lines
@@ -147,7 +147,7 @@ fn around(file: &FileChange, changed: &[u32], found: Vec<Span>) -> Vec<Piece> {
     spans.sort();
     let mut pieces: Vec<Piece> = Vec::new();
     for span in spans {
-        // What was answered comes from a process that read hostile files: only lines that are there are shown.
+        // The answer comes from a process that read untrusted files, so show only lines that exist.
         if span.first > span.last {
             continue;
         }

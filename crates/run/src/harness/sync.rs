@@ -1,8 +1,10 @@
-//! Following the base branch: when it has moved, the work is brought onto it before it goes on, and never counts as good there
-//! before gates have said so. Where the work goes to a forge, the branch is what it is there; at a plain server it is looked at too.
+//! Follows the base branch. When it has moved, the work is rebased before it continues, and counts as good there only
+//! after gates pass. If the work goes to a forge, the branch of the forge counts; the branch of a plain git server is
+//! checked too.
 //!
-//! A leg follows at its start if its own gates will judge the result, or if there is no work yet. An action follows before it does
-//! anything, and has the work judged again. Work that does not fit goes to the stage that resolves conflicts, or to a person.
+//! A leg follows at its start if its own gates will judge the result, or if there is no work yet. An action follows
+//! before it does anything, and gates the work again. Work with conflicts goes to the stage that resolves them, or to a
+//! person.
 
 use acquit_core::conflict;
 use acquit_core::event::Level;
@@ -16,13 +18,13 @@ use crate::git::{self, CommitId, Git, Signing};
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Conflicted, LockedWorkspace, Move, Rebased, Work as Collected};
 
-/// What the check of a resolution is called where gates are named.
+/// Name of the resolution check among gates.
 const RESOLUTION: &str = "resolution";
 
-/// How many files in conflict are named.
+/// Maximum number of conflicting files to name.
 const FILES_NAMED: usize = 10;
 
-/// Makes the leg start from where it should.
+/// Updates the start commit of the leg.
 pub(super) fn before_leg(
     ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
@@ -33,7 +35,7 @@ pub(super) fn before_leg(
             let onto = onto.parse::<CommitId>().map_err(|error| LegAbort::harness(&error))?;
             return begin_resolving(ctx, job, workspace, onto);
         }
-        // What is mended is what was rejected.
+        // A fix starts from what was rejected.
         (Purpose::Fix { .. } | Purpose::Merge, _) | (_, Work::Action { .. } | Work::Human { .. }) => false,
         (Purpose::Work | Purpose::Recheck { .. }, Work::Agent(_) | Work::Check) => {
             job.start == job.base || !job.stage.gates.is_empty()
@@ -44,7 +46,7 @@ pub(super) fn before_leg(
     }
     if let Some(upstream) = job.upstream.clone() {
         ready(ctx, job, workspace)?;
-        // Before anything is delivered the forge is asked again, and must answer.
+        // Not fatal here: before delivery the forge is asked again, and must answer then.
         if let Err(missed) = upstream.look(ctx, job, workspace) {
             ctx.notice(
                 Level::Warning,
@@ -70,7 +72,8 @@ pub(super) fn before_leg(
     }
 }
 
-/// Brings the work onto its base branch, if that has moved. Gives the conflict, if there is one; then nothing has changed.
+/// Rebases the work onto its base branch if that has moved. Returns the conflict, if there is one; then nothing has
+/// changed.
 pub(super) fn follow(
     ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
@@ -80,7 +83,7 @@ pub(super) fn follow(
     let Some(branch) = &job.task.seed.base.branch else { return Ok(None) };
     let git = &ctx.runtime.git;
     let now = now(git, job, branch).map_err(|error| LegAbort::harness(&error))?;
-    // A branch that is gone leads nowhere; the work stays where it is.
+    // If the branch is gone, the work stays where it is.
     let Some(onto) = now.filter(|now| *now != job.base) else { return Ok(None) };
     job.source.check_complete(git, &onto).map_err(|error| {
         LegAbort::failed(kind::CONFIG, format!("failed to {}", crate::harness::chain(&error)))
@@ -104,8 +107,9 @@ pub(super) fn follow(
     Ok(None)
 }
 
-/// Where the base branch is: at the forge that the work goes to, whatever the user has beyond that and has not pushed. Else in the
-/// user's repository, unless the server that the repository comes from is ahead of it.
+/// Returns the current base branch. If the work goes to a forge, that is the forge's branch, whatever unpushed commits
+/// the user has. Otherwise it is the branch of the user's repository, unless the server that the repository comes from
+/// is ahead of it.
 fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
     if job.upstream.is_none() && job.server.is_none() {
         return job.source.branch_known_at(git, branch, &job.base);
@@ -118,7 +122,7 @@ fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::
     Ok(there.or(local))
 }
 
-/// The end of a leg that met a conflict.
+/// Ends a leg because of a conflict.
 pub(super) fn ending(job: &Job<'_>, onto: &CommitId, conflict: Conflicted) -> Ending {
     let branch = job.task.seed.base.branch.as_deref().unwrap_or("the base branch");
     let mut files: Vec<&str> = conflict.files.iter().map(String::as_str).take(FILES_NAMED).collect();
@@ -133,7 +137,7 @@ pub(super) fn ending(job: &Job<'_>, onto: &CommitId, conflict: Conflicted) -> En
     Ending::Conflict { onto: onto.to_string(), hunks: conflict.hunks, reason }
 }
 
-/// The tree of a resolver: the work on the branch, with marks.
+/// Prepares the tree of a resolver: the work on the branch, with conflict markers.
 fn begin_resolving(
     ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
@@ -153,7 +157,8 @@ fn begin_resolving(
     Ok(())
 }
 
-/// What is wrong with what a resolver left: marks, and changes of either side that it lost without a word.
+/// Returns what is wrong with a resolution: conflict markers, and changes of either side that it lost without saying
+/// so.
 pub(super) fn resolution(
     job: &Job<'_>,
     workspace: &LockedWorkspace,
@@ -179,7 +184,7 @@ pub(super) fn resolution(
     Ok(wrong.into_iter().map(failure).collect())
 }
 
-/// A repository to work in, where there is none yet.
+/// Creates the repository of the workspace if there is none yet.
 pub(super) fn ready(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -191,7 +196,7 @@ pub(super) fn ready(
     Ok(())
 }
 
-/// The message of a commit that stands for several.
+/// Returns the message of a commit that replaces several.
 fn words(job: &Job<'_>) -> String {
     format!("{}: the work so far, on another base\n\nTask: {0}\n", job.task.id())
 }

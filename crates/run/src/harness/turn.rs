@@ -1,4 +1,4 @@
-//! An agent's turn: what it is told, how it is started, and what came of it.
+//! An agent's turn: its prompt, its start and its result.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -35,37 +35,37 @@ use crate::transcript::Transcript;
 use crate::turn_summary::TurnSummary;
 use crate::versions;
 
-/// How much of an agent's error output is shown when it failed.
+/// Maximum amount of error output to show for a failed agent.
 const ERRORS_SHOWN: u64 = 2_000;
 
-/// How long an agent that has said how its turn ended may take to be gone: time to close its connections. Some never go,
-/// because something that they started still runs.
+/// How long an agent may keep running after it reported the end of its turn: time to close its connections. Some never
+/// exit, because something that they started still runs.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// The agent that takes a stage.
+/// The agent of a stage.
 pub(super) struct Chosen {
     name: Name,
     agent: Agent,
-    /// The conversation that it goes on with.
+    /// Conversation to continue.
     session: Option<Session>,
-    /// How it reports.
+    /// How the agent reports its outcome.
     reports: Reporting,
 }
 
-/// An agent that is ready to be started.
+/// An agent that is ready to start.
 pub(super) struct Ready {
     chosen: Chosen,
     network: Network,
     launch: Launch,
 }
 
-/// What an agent's run came to.
+/// Result of a run.
 pub(super) struct Ran {
-    /// What it said.
+    /// Summary of its output.
     pub(super) summary: TurnSummary,
 }
 
-/// Finds the agent that takes this stage, and what it remembers of it.
+/// Chooses the agent of this stage and the conversation to continue.
 pub(super) fn choose(ctx: &mut LegContext<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Chosen, LegAbort> {
     let config = &job.definition.config;
     let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
@@ -95,20 +95,20 @@ pub(super) fn choose(ctx: &mut LegContext<'_>, job: &Job<'_>, work: &AgentWork) 
 }
 
 impl Chosen {
-    /// Whether the agent has to be told what the repository's `AGENTS.md` says.
+    /// Returns whether the prompt must include the repository's `AGENTS.md`.
     pub(super) fn needs_agents_md(&self) -> bool {
         !crate::agent::tools::reads_agents_md(&self.agent.adapter)
     }
 
-    /// Whether the agent goes on with a conversation that its provider's limits cut short. It remembers what it wrote, so
-    /// that is where it wrote it.
+    /// Returns whether the agent continues a conversation that a limit of its provider interrupted. It remembers what
+    /// it wrote, so its files must be restored.
     pub(super) fn goes_on(&self, job: &Job<'_>) -> bool {
         let last = job.task.past.last().map(|past| &past.ending);
         self.session.is_some() && matches!(last, Some(Ending::Held { .. }))
     }
 }
 
-/// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
+/// Creates the leg's directory with the prompt, the stub of the handoff file and the data for acquit's tools.
 pub(super) fn context(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -161,7 +161,7 @@ pub(super) fn context(
     made().map_err(|error| LegAbort::file("write the prompt into", folder.path(), &error))
 }
 
-/// Makes everything ready to start the agent.
+/// Prepares everything for starting the agent.
 pub(super) fn configure(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -217,20 +217,20 @@ pub(super) fn configure(
     Ok(Ready { chosen, network, launch })
 }
 
-/// Writes what the agent is told by files.
+/// Writes the agent's settings files.
 fn settle(launch: &Launch, folder: &LegFolder) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.settings())?;
     launch.files.iter().try_for_each(|(path, text)| private(path, text.as_bytes()))
 }
 
-/// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
+/// Returns whether a past leg was an attempt at this stage. A lost leg was not, because its result is unknown.
 fn counts(past: &acquit_core::leg::Past, job: &Job<'_>) -> bool {
     past.entry.stage == job.stage.name
         && !matches!(past.ending, Ending::Lost { .. } | Ending::Held { .. })
         && super::has_agent(&past.entry.purpose, &job.stage.work)
 }
 
-/// Starts the agent, watches it to its end, and keeps what it said.
+/// Starts the agent, watches it until it ends, and stores its output.
 pub(super) fn run(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -295,14 +295,14 @@ pub(super) fn run(
     watch.progress = Some(Progress::new(folder.progress()));
     let stall = StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance);
     watch.stall = Some(stall.halting(refused_commands(job, working_tree)));
-    // The agent works by itself now: a good moment to let others see how far it came.
+    // The agent runs on its own now: a good moment to show others the progress so far.
     watch.flush();
     let ended = child.watch(&mut watch).map_err(|error| LegAbort::harness(&error));
-    // Before anything is read from them, and whatever the end was like.
+    // Redact before anything is read from the files, however the agent ended.
     let cleaned = watch.ctx.redactor.folder(folder.path());
     crate::workspace::strip_privileges(&folder.output_dir());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
-    // Also one that came just before its end.
+    // Include a command that was rejected just before the end.
     let refused = watch.stall.as_ref().and_then(StallDetector::refused_command);
     let stopped = watch.stopped.take().or(refused);
     if let Some(error) = broken {
@@ -357,7 +357,7 @@ pub(super) fn run(
         },
     };
     if summary.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::TooLong) {
-        // Going on with it would only make it longer.
+        // Continuing the conversation would only make it longer.
         ctx.session = None;
     }
     match end::meaning(&turn) {
@@ -366,7 +366,7 @@ pub(super) fn run(
     }
 }
 
-/// Where refused commands of the agent are noted, if its stage ends at the first.
+/// Returns the file in which rejected commands are recorded, if the stage ends at the first one.
 fn refused_commands(job: &Job<'_>, working_tree: &WorkingTree) -> Option<PathBuf> {
     match &job.stage.work {
         Work::Agent(AgentWork { refused: Refused::Halts, .. }) => {
@@ -376,9 +376,9 @@ fn refused_commands(job: &Job<'_>, working_tree: &WorkingTree) -> Option<PathBuf
     }
 }
 
-/// The texts by which an agent knows where its model is: its variables, arguments and files.
+/// Returns the texts that may tell an agent where its model is: variables, arguments and files.
 fn settings(ctx: &LegContext<'_>, launch: &Launch) -> Vec<String> {
-    /// A file of settings is not larger.
+    /// Maximum size of a settings file.
     const LARGEST: u64 = 256 * 1024;
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let mut all: Vec<String> = launch.env.iter().map(|(_, value)| text(value)).collect();
@@ -389,7 +389,7 @@ fn settings(ctx: &LegContext<'_>, launch: &Launch) -> Vec<String> {
     all
 }
 
-/// The conversation as it stands after this leg.
+/// Returns the conversation as it is after this leg.
 fn continued(name: &Name, id: &str, before: Option<&Session>, summary: &TurnSummary) -> Session {
     let mut total =
         before.filter(|before| before.id == id).map(|before| before.total.clone()).unwrap_or_default();
@@ -397,7 +397,7 @@ fn continued(name: &Name, id: &str, before: Option<&Session>, summary: &TurnSumm
     Session { agent: name.clone(), id: id.to_owned(), total }
 }
 
-/// Why there is no agent at work, and what a person can do about it.
+/// Explains why the agent did not start, and what a person can do about it.
 fn not_started(name: &Name, error: &process::Error) -> LegAbort {
     let advice = match error {
         process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } => {
@@ -414,7 +414,7 @@ fn not_started(name: &Name, error: &process::Error) -> LegAbort {
     }
 }
 
-/// The day of a moment (UTC), as `2026-11-15`. A clock that no calendar has tells nothing.
+/// Returns the UTC date, as `2026-11-15`. A time out of range gives the Unix epoch.
 pub(super) fn date(millis: i64) -> String {
     let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     moment.strftime("%Y-%m-%d").to_string()

@@ -1,4 +1,4 @@
-//! Each way in which a turn can end, and what it means.
+//! Every way in which a turn can end, and its meaning.
 
 use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::Waiting;
@@ -20,7 +20,7 @@ fn limit() -> AgentEvent {
     AgentEvent::Limit { until: Some(Timestamp(NOW.0 + 60_000)), text: "resets soon".to_owned() }
 }
 
-/// How a turn ends in which this was said, as one line.
+/// Returns the ending of a turn with these events, as one line.
 fn ends(said: &[AgentEvent], exit: Exit, tells: Tells, lingered: bool, waiting: &Waiting) -> String {
     let mut summary = TurnSummary::default();
     said.iter().for_each(|said| summary.heed(said));

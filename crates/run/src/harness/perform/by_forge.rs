@@ -1,12 +1,12 @@
-//! Bringing the task's work into its base branch by the forge that the repository has.
+//! Merges the task's work into its base branch through the forge of the repository.
 //!
-//! One request at a time. What a forge merges becomes a state of the branch, so each candidate is brought onto what the branch is
-//! at the forge and proven there alone, as the queue's head, and then pushed to the branch of its request. The forge is told which
-//! commit it may merge: what it merges is what was proven.
+//! One pull request at a time. What a forge merges becomes a state of the branch. So each candidate, as the head of the
+//! queue, is rebased onto the forge's current base branch, gated there alone and pushed to the branch of its pull
+//! request. The forge is told which commit it may merge, so it merges exactly what was proven.
 //!
-//! *Never twice.* What is about to be merged is in the store before it is. Whoever comes after a crash asks the forge for a request that
-//! was merged at a commit which the task pushed. A rule of the forge that waits for checks is waited for; one that waits for
-//! people is told to people.
+//! *Never merges twice.* The store records a merge before it happens. After a crash, the next leg asks the forge for a
+//! pull request that was merged at a commit which the task pushed. If a rule of the forge waits for checks, the leg
+//! waits too; if it waits for people, a person is asked.
 
 use acquit_core::artifact::{Artifact, Requested};
 use acquit_core::config::Publishing;
@@ -30,7 +30,7 @@ use crate::leg::upstream::Upstream;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::LockedWorkspace;
 
-/// Merges it.
+/// Merges the work of the task.
 pub(super) fn merge(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -40,7 +40,7 @@ pub(super) fn merge(
     queue: &Queue,
 ) -> Result<Done, LegAbort> {
     let Some(to) = destination(ctx, job, upstream)? else {
-        // At least it is on its branch before a person is asked.
+        // Publish the branch locally before a person is asked.
         squashed(ctx, job, commits, workspace)?;
         return Err(LegAbort::failed(kind::DELIVERY, no_token(&upstream.place)));
     };
@@ -50,7 +50,7 @@ pub(super) fn merge(
     let known = known(ctx, job, &to)?;
     let mut rank = Rank::Waits;
     for _ in 0..=ROUNDS {
-        // First away from the head: whoever is red, or does not fit, holds nobody up.
+        // Gate once before becoming the head, so that work which fails or conflicts holds up no one.
         let (stood, commit, branch) = match stand(ctx, job, &to, commits, workspace) {
             Ok(Stands::Proven { job, commit, branch }) => (job, commit, branch),
             Ok(Stands::Rejected(done)) => {
@@ -71,7 +71,7 @@ pub(super) fn merge(
             while rank == Rank::Waits {
                 rank = waiting.place(ctx, Candidacy::Open)?;
             }
-            // Others may have been merged meanwhile. Where they were not, nothing is gated a second time.
+            // Other work may have been merged in the meantime. If not, nothing is gated again.
             continue;
         }
         push(ctx, &stood, workspace, &to, &commit)?;
@@ -85,17 +85,17 @@ pub(super) fn merge(
     Err(overtaken(job))
 }
 
-/// What stands in the queue for it.
+/// Returns the queue entry for a commit.
 fn candidate(job: &Job<'_>, commit: &CommitId) -> Candidate {
     Candidate {
         commit: commit.to_string(),
         base: job.base().to_string(),
-        // Nobody else is tested together with it.
+        // Never tested together with other candidates.
         proof: format!("alone: {}", job.task.id()),
     }
 }
 
-/// Has the forge merge what was published. `None` if it does not fit onto the base branch any more.
+/// Makes the forge merge the published pull request. `None` if it no longer applies to the base branch.
 fn order(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -110,7 +110,7 @@ fn order(
         _ => None,
     });
     let Some(request) = request else { return Ok(None) };
-    // However this ends, the request is there.
+    // The pull request exists, however this ends.
     ctx.left.clone_from(&moved.artifacts);
     let message = workspace.commits(&job.base, &moved.tip)?.into_iter().next().map(|commit| commit.message);
     let message = message.unwrap_or_default();
@@ -163,7 +163,7 @@ fn person(job: &Job<'_>, words: &str) -> LegAbort {
     LegAbort::failed(kind::DELIVERY, format!("{words}. {how}"))
 }
 
-/// What an earlier leg of the task, a person or the forge by itself has already merged of it.
+/// Finds work that an earlier leg of the task, a person or the forge itself already merged.
 fn found(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -180,7 +180,7 @@ fn found(
     }
     let past = to.open(ctx, job)?.merged(branch, &queue.branch);
     let past = past.map_err(|error| to.trouble(ctx, job, error))?;
-    // What the task has recorded was merged before the work that is to be merged now.
+    // Merges that the task has already recorded belong to earlier work, not to this one.
     let Some(past) = unrecorded(past, &known, |commit| job.task.was_merged_as(commit)) else {
         return Ok(None);
     };
@@ -203,12 +203,12 @@ fn found(
     Ok(Some(ended(ctx, job, to, queue, workspace, moved, &past.commit)))
 }
 
-/// The one of these that is the work's: at a commit that the task pushed, and not what is recorded as merged before.
+/// Returns the merge of this work: at a commit that the task pushed, and not recorded as merged before.
 fn unrecorded(past: Vec<Past>, pushed: &[String], recorded: impl Fn(&str) -> bool) -> Option<Past> {
     past.into_iter().find(|past| pushed.contains(&past.head) && !recorded(&past.commit))
 }
 
-/// The end of a leg whose work is in the branch. What the branch is there is seen here from now on.
+/// Ends a leg whose work is merged. Fetches the base branch, so that its new state is known locally.
 fn ended(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -220,7 +220,7 @@ fn ended(
 ) -> Done {
     let (branch, short) = (&queue.branch, &commit[..commit.len().min(12)]);
     ctx.notice(Level::Info, format!("merged into {branch} by {} as {short}", to.place.kind.name()));
-    // Best effort: it is merged, whether or not that can be seen from here.
+    // Best effort: it is merged, whether or not we can fetch it.
     if let Err(missed) = to.upstream.look(ctx, job, workspace) {
         ctx.notice(Level::Warning, missed.to_string());
     } else if let Ok(merged) = commit.parse::<CommitId>()

@@ -1,8 +1,9 @@
-//! Bringing the task's work into its base branch, in turn with others: by the forge of the repository ([`by_forge`]), or where there is
-//! none into the branch of the user's repository.
+//! Merges the task's work into its base branch, in turn with other tasks: through the forge of the repository
+//! ([`by_forge`]) or, if there is none, into the branch of the user's repository.
 //!
-//! The leg delivers its commit to the task's branch, enters it into the queue of the base branch and waits. If it is the queue's
-//! head it merges, for itself and for those who wait ([`crate::merge`]); else it finds out what the head made of it.
+//! The leg delivers its commit to the task's branch, adds it to the merge queue of the base branch and waits. As the
+//! head of the queue it merges its own candidate and those that wait ([`super::queue_head`]). Otherwise it reads the
+//! result that the head recorded.
 
 use std::time::Duration;
 
@@ -26,10 +27,10 @@ use crate::harness::work::{Done, Proof, by_harness};
 use crate::leg::{Job, LegAbort, LegContext, working_tree};
 use crate::workspace::{LockedWorkspace, Workspace, remove_folder};
 
-/// So often a candidate is brought onto the branch anew because it did not fit onto those before it in the queue.
+/// How often to rebase a candidate that conflicts with those before it in the queue.
 const ROUNDS: u32 = 20;
 
-/// Merges it.
+/// Merges the work of the task.
 pub(super) fn merge(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -45,7 +46,7 @@ pub(super) fn merge(
         if let Some(upstream) = job.upstream.clone() {
             return by_forge::merge(ctx, job, commits, workspace, &upstream, &queue);
         }
-        // No forge is one thing, settings that name none are another.
+        // Distinguish between having no forge and having invalid settings for one.
         forge::of(ctx.runtime, &job.definition.config.forge, &job.source)
             .map_err(|error| LegAbort::failed(kind::DELIVERY, format!("failed to {error}")))?;
     }
@@ -83,7 +84,7 @@ pub(super) fn merge(
     Err(LegAbort::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason }))
 }
 
-/// What an earlier leg of the task, or the head of the queue, has already made of it.
+/// Finds a result that an earlier leg of the task, or the head of the queue, already produced.
 fn found(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -98,7 +99,7 @@ fn found(
         Some(Settled::Merged { commit }) => Some(commit.as_str()),
         Some(Settled::Conflict | Settled::Rejected { .. }) | None => None,
     };
-    // What the task has recorded was merged before the work that is to be merged now.
+    // Merges that the task has already recorded belong to earlier work, not to this one.
     let new = |commit: &&str| !job.task.was_merged_as(commit);
     for commit in [settled, entry.planned.as_deref()].into_iter().flatten().filter(new) {
         let Ok(id) = commit.parse::<CommitId>() else { continue };
@@ -109,7 +110,7 @@ fn found(
     Ok(None)
 }
 
-/// Waits until the candidate is settled, as the queue's head or behind it.
+/// Waits until the candidate is settled, as the head of the queue or behind it.
 fn turn(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -133,7 +134,7 @@ fn turn(
     }
 }
 
-/// Leads the queue once: settles what waits now and can be tested together with the own candidate.
+/// Leads the queue once: settles the waiting candidates that can be tested together with the leg's own.
 fn lead(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -149,7 +150,7 @@ fn lead(
         entry.settled.is_none() && (entry.task() == own || entry.candidate.proof == candidate.proof)
     };
     let mut entries: Vec<_> = waiting.into_iter().filter(fits).collect();
-    // The own candidate is always among them, or leading would never end.
+    // Always include the leg's own candidate. Otherwise leading would never end.
     let position = entries.iter().position(|entry| entry.task() == own).unwrap_or(0);
     if position >= most {
         entries.swap(position, most - 1);
@@ -171,7 +172,7 @@ fn lead(
     done
 }
 
-/// Gates a stack of candidates in the head's own tree, compared with what the branch is.
+/// Gates a stack of candidates in the head's own tree, compared with the current branch.
 pub(crate) fn judge(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -188,7 +189,7 @@ pub(crate) fn judge(
     squash::judged(ctx, &job, names, working_tree)
 }
 
-/// The end of a leg whose work is in the branch.
+/// Ends a leg whose work is merged.
 fn merged(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -204,7 +205,7 @@ fn merged(
     workspace.publish(&job.source, &job.task.seed.branch, &id)?;
     let mut job = job.clone();
     if let Some(candidate) = candidate {
-        // What it stands on there: as many commits below as it has of its own.
+        // Find its base there by going back as many commits as it has of its own.
         job.base = workspace.below(&id, &candidate.base, &candidate.commit)?;
     }
     let job = &job;
@@ -213,8 +214,8 @@ fn merged(
     Ok(Done { moved: Some(moved), ..by_harness(outcome::DONE) })
 }
 
-/// What the candidate must be proven by, in a short form: the gates as they are pinned, and how their ground is set up. Checks
-/// that judge one task by its own settings hold for one task only.
+/// Identifies how the candidate must be proven: the pinned gates and the setup. If a gate depends on the settings of a
+/// single task, the identifier holds for that task only.
 fn proof(job: &Job<'_>, names: &[Name], workspace: &LockedWorkspace) -> String {
     let gates: Vec<_> = names.iter().filter_map(|name| job.definition.workflow.gate(name.as_str())).collect();
     let own = gates.iter().any(|gate| gate.check.is_per_task());

@@ -1,4 +1,4 @@
-//! What the harness does itself: the setup of a workspace, and the action stages.
+//! Work of the harness itself: workspace setup and action stages.
 
 use acquit_core::failure::kind;
 use acquit_core::prompt::{self, Memory, Parts, Tools};
@@ -21,7 +21,8 @@ mod waiting;
 pub(crate) use merge::judge;
 pub(crate) use squash::committer;
 
-/// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.
+/// Performs an action stage. Each action is idempotent: repeated after a crash, it finds its effect and changes
+/// nothing.
 pub(super) fn action(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -37,7 +38,7 @@ pub(super) fn action(
     }
 }
 
-/// A template of an action stage, filled in and without secrets. `what` is what a mistake calls it.
+/// Renders a template of an action stage and redacts secrets. Errors refer to the template as `what`.
 fn rendered(
     ctx: &LegContext<'_>,
     job: &Job<'_>,

@@ -1,7 +1,7 @@
-//! Work on its way to a forge: it is proven on what the base branch is there, and then pushed with a lease.
+//! Prepares work for a forge: proves it on the forge's current base branch, then pushes it with a lease.
 //!
-//! *A stale base is never published as green.* The base branch is fetched, the work is brought onto it and gated there, and
-//! before it is pushed the forge is asked once more; if the branch moved meanwhile, all of it happens again.
+//! *Never publishes a stale base as green.* The base branch is fetched, and the work is rebased onto it and gated
+//! there. Before the push, the forge is asked once more. If the branch moved in the meantime, everything is repeated.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::event::Level;
@@ -21,21 +21,22 @@ use crate::leg::upstream::{Missed, Upstream};
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{LockedWorkspace, Sent};
 
-/// So often the work is brought onto a base branch that moved at the forge while the gates ran, before the leg lets others go first.
+/// How often to rebase onto a base branch that moves at the forge while the gates run, before the leg lets others go
+/// first.
 pub(super) const ROUNDS: u32 = 5;
-/// How long it does so.
+/// How long the leg then waits.
 const AWAY: Span = Span::mins(1);
-/// So many commits are remembered as pushed by the task.
+/// Number of commits to remember as pushed by the task.
 const PUSHED: usize = 50;
 
-/// Where the work goes, with the login that it needs there.
+/// Destination of the work, with the token for it.
 pub(super) struct Destination<'u> {
     pub(super) upstream: &'u Upstream,
     pub(super) place: &'u Place,
     pub(super) token: &'u Token,
 }
 
-/// Finds it. `None` if nobody has a login for it.
+/// Finds the destination. `None` if there is no token for it.
 pub(super) fn destination<'u>(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -47,7 +48,7 @@ pub(super) fn destination<'u>(
 }
 
 impl<'u> Destination<'u> {
-    /// The way to the forge's API.
+    /// Opens the API of the forge.
     pub(super) fn open<'w, 'd: 'w>(
         &self,
         ctx: &LegContext<'d>,
@@ -61,30 +62,30 @@ impl<'u> Destination<'u> {
             .map_err(|error| self.trouble(ctx, job, error))
     }
 
-    /// How a leg ends because of the forge.
+    /// Converts a forge error into the end of the leg.
     pub(super) fn trouble(&self, ctx: &LegContext<'_>, job: &Job<'_>, error: forge::Error) -> LegAbort {
         trouble(ctx, job, self.place, Some(self.token), error)
     }
 }
 
-/// How work stands that is to be pushed.
+/// Result of proving work that is to be pushed.
 pub(super) enum Stands<'j> {
-    /// As this commit, which was proven on what the base branch is at the forge.
+    /// The work is proven on the forge's current base branch.
     Proven {
-        /// The leg's job, as the work stands now.
+        /// The job of the leg, updated to the new base.
         job: Box<Job<'j>>,
-        /// The commit.
+        /// The commit to push.
         commit: CommitId,
         /// The task's branch in the user's repository.
         branch: Box<Artifact>,
     },
-    /// Its gates said no where the base branch is now.
+    /// The gates rejected the work on the current base branch.
     Rejected(Box<Done>),
-    /// The base branch moved while it was proven.
+    /// The base branch moved while the gates ran.
     Stale,
 }
 
-/// Brings the work onto what the base branch is at the forge, and has it proven there.
+/// Rebases the work onto the forge's current base branch and gates it there.
 pub(super) fn stand<'j>(
     ctx: &mut LegContext<'_>,
     job: &Job<'j>,
@@ -104,7 +105,7 @@ pub(super) fn stand<'j>(
     let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
     let way = to.upstream.way(ctx, &job, &to.place.upstream, Some(to.token));
     let there = workspace.branch_at(&way, base);
-    // What lies below the work is pushed with it, so it must be at the forge already.
+    // The commits below the work are pushed with it, so the forge must already have them.
     match there.map_err(|error| away(ctx, &job, to.place, to.token, error))? {
         Some(there) if there == job.base => Ok(Stands::Proven { job: Box::new(job), commit, branch }),
         Some(there) => {
@@ -121,7 +122,7 @@ pub(super) fn stand<'j>(
     }
 }
 
-/// Looks where the base branch is at the forge, which must answer.
+/// Fetches the base branch from the forge. The forge must answer.
 pub(super) fn look(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -134,14 +135,14 @@ pub(super) fn look(
     })
 }
 
-/// The end of a leg whose base branch never rested while it was proven there.
+/// Ends a leg whose base branch kept moving while the gates ran.
 pub(super) fn overtaken(job: &Job<'_>) -> LegAbort {
     let branch = job.task.seed.base.branch.as_deref().unwrap_or("the base branch");
     let reason = format!("{branch} moved at the forge each time while the gates ran");
     LegAbort::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason })
 }
 
-/// Why a task's work cannot be delivered to any branch.
+/// Reason for a task whose work cannot be delivered to any branch.
 pub(super) const UNNAMED: &str = "the task began at a commit and not at a branch, so there is nothing to merge its work into; \
     set `base` in acquit.toml, or take the branch from your repository";
 
@@ -149,7 +150,7 @@ pub(super) fn unnamed() -> LegAbort {
     LegAbort::failed(kind::DELIVERY, UNNAMED.to_owned())
 }
 
-/// Keeps the lease, and ends the leg if a person wants that.
+/// Renews the lease, and ends the leg if a person cancelled it.
 pub(super) fn beat(ctx: &mut LegContext<'_>) -> Result<(), LegAbort> {
     match ctx.pulse()? {
         Pulse::Beating => Ok(()),
@@ -157,22 +158,22 @@ pub(super) fn beat(ctx: &mut LegContext<'_>) -> Result<(), LegAbort> {
     }
 }
 
-/// What becomes of the work before it is sent anywhere.
+/// Result of preparing the work for delivery.
 pub(super) enum Delivered {
     /// This commit, on the task's branch.
     As(CommitId, Box<Artifact>),
-    /// Nothing: its gates said no where the base branch is now.
+    /// Nothing: the gates rejected the work on the current base branch.
     Not(Box<Done>),
 }
 
-/// The commit that is delivered, on what the base branch is now and proven there, with the leg's job as that made it.
+/// Squashes the work on the current base branch and proves it there. Returns the result with the updated job.
 pub(super) fn squashed<'j>(
     ctx: &mut LegContext<'_>,
     job: &Job<'j>,
     commits: Commits,
     workspace: &LockedWorkspace,
 ) -> Result<(Job<'j>, Delivered), LegAbort> {
-    // A workspace that was made anew does not know that the branch is the task's own.
+    // A new workspace does not know that the branch is the task's own.
     for artifact in &job.task.artifacts {
         if let Artifact::Pushed { branch, commits, .. } = artifact {
             for commit in commits.iter().filter_map(|commit| commit.parse().ok()) {
@@ -193,8 +194,8 @@ pub(super) fn squashed<'j>(
     Ok((job, Delivered::As(moved.tip, Box::new(branch.ok_or_else(nothing)?))))
 }
 
-/// Brings the branch to the remote, unless somebody else's work is there. Gives where the base branch is there, if it moved in this
-/// very moment: that is said in the request.
+/// Pushes the branch to the remote, unless it has someone else's work. Returns the remote base branch if it moved at
+/// this very moment; the pull request mentions that.
 pub(super) fn push(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -238,7 +239,7 @@ pub(super) fn push(
     let remote = place.push.url.clone();
     ctx.left = vec![Artifact::Pushed { remote, branch: branch.clone(), commits: pushed }];
     let Some(base) = &job.task.seed.base.branch else { return Ok(None) };
-    // Best effort: whoever merges sees it at the forge as well.
+    // Best effort: the person who merges sees it at the forge as well.
     let way = to.upstream.way(ctx, job, &place.upstream, Some(token));
     let moved = workspace.branch_at(&way, base).ok().flatten().filter(|there| *there != job.base);
     if let Some(moved) = &moved {
@@ -252,7 +253,7 @@ pub(super) fn push(
     Ok(moved)
 }
 
-/// The commits that the task has pushed to this branch before.
+/// Returns the commits that the task pushed to this branch before.
 pub(super) fn pushed_before(job: &Job<'_>, place: &Place, branch: &str) -> Vec<String> {
     let found = job.task.artifacts.iter().find_map(|artifact| match artifact {
         Artifact::Pushed { remote, branch: to, commits } if *remote == place.push.url && to == branch => {

@@ -1,8 +1,9 @@
-//! The action `publish`: the squashed commit is pushed with a lease, and one request at the forge is made or brought up to date.
+//! The action `publish`: pushes the squashed commit with a lease, then creates or updates one pull request at the
+//! forge.
 //!
-//! The leg's row is the outbox. A forge that is away or has no more calls for us ends the leg as held, and the next one does
-//! everything again, which finds what is there and changes only the rest. What only a person can mend is asked of a
-//! person at once. Without a forge the work ends on the local branch, and a notice says why.
+//! The leg's row is the outbox. If the forge is down or rate-limits us, the leg ends as held. The next one repeats
+//! everything, finds what exists and changes only the rest. What only a person can fix becomes a question at once.
+//! Without a forge the work ends on the local branch, and a notice says why.
 
 use std::time::Duration;
 
@@ -33,16 +34,17 @@ use crate::git::{self, CommitId};
 use crate::leg::{Job, LegAbort, LegContext, span};
 use crate::workspace::LockedWorkspace;
 
-/// How long after a first time that the forge was away; doubled with every further one.
+/// Wait after the first time the forge was down. Doubles each time.
 const FIRST: Duration = Duration::from_secs(2);
-/// The longest of these waits: a forge that came back is noticed soon enough.
+/// Maximum of these waits. Short enough to notice soon that the forge is back.
 const LONGEST: Duration = Duration::from_mins(10);
-/// After the moment that a forge names: its clock is not ours.
+/// Extra time after the moment a forge names, because its clock differs from ours.
 const SLACK: Duration = Duration::from_secs(1);
 
-/// Delivers the work as a request.
+/// Delivers the work as a pull request.
 ///
-/// What is pushed was proven on what the base branch is at the forge: if that moved while the gates ran, they run again.
+/// The gates passed on the forge's current base branch before the push. If that branch moved while they ran, they run
+/// again.
 pub(super) fn perform(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -77,7 +79,7 @@ pub(super) fn perform(
     Err(overtaken(job))
 }
 
-/// The task's request, if it has one that is open. One that people closed is theirs to open again.
+/// Returns the open pull request of the task, if any. If people closed it, only they may reopen it.
 pub(super) fn known<'j>(
     ctx: &LegContext<'_>,
     job: &Job<'j>,
@@ -89,13 +91,13 @@ pub(super) fn known<'j>(
     let standing = to.open(ctx, job)?.status(known.number);
     match standing.map_err(|error| to.trouble(ctx, job, error))? {
         PullRequestStatus::Open => Ok(Some(known)),
-        // What comes after it needs a request of its own.
+        // Work after a merge needs a new pull request.
         PullRequestStatus::Merged => Ok(None),
         PullRequestStatus::Closed => Err(LegAbort::failed(kind::DELIVERY, closed(&known.url))),
     }
 }
 
-/// Without a forge the work ends on its branch.
+/// Without a forge, leaves the work on its branch.
 fn locally(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -115,7 +117,7 @@ fn locally(
     }
 }
 
-/// What follows where there is a forge and something else is missing: a question, or no request.
+/// Handles a forge for which something is missing: asks a person, or creates no pull request.
 fn lacking(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -130,7 +132,7 @@ fn lacking(
     }
 }
 
-/// Makes the request of what was pushed, or brings it up to date.
+/// Creates or updates the pull request of what was pushed.
 pub(super) fn request(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -146,7 +148,7 @@ pub(super) fn request(
     let place = to.place;
     let (title, labels) = title(ctx, job, settings)?;
     let marker = Marker::of(&job.task.seed);
-    // Before the text is made: what is shortened, or taken apart so that no forge acts on it, is not recognised afterwards.
+    // Redact before building the text: shortening and escaping would make secrets unrecognizable.
     let (task, verdicts) = (ctx.clean(job.task)?, verdicts(ctx)?);
     let verdicts = ctx.clean(&verdicts)?;
     let account = Account {
@@ -174,14 +176,14 @@ pub(super) fn request(
         part: &part,
         marker: &marker,
         commit: commit.as_str(),
-        // Only what the workflow now wants otherwise than before is changed: what a person made of it since stays.
+        // Change the draft state only if the workflow wants another one than before, so that a person's change stays.
         turn: match settings.draft {
             Some(draft) if known.is_none_or(|known| known.draft != Some(draft)) => {
                 Turn::To(Readiness::wanted(draft))
             }
             Some(_) | None => Turn::Not,
         },
-        // A request that is known was whole when it came to be known; whoever was asked then is not asked again.
+        // A known pull request was complete when it was recorded. Do not ask its reviewers again.
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
@@ -196,12 +198,12 @@ pub(super) fn request(
             let Some(thread) = origin.thread.as_ref().filter(|_| !answered.contains(&origin.id)) else {
                 continue;
             };
-            // Best effort: the work is published, whether or not everybody was told.
+            // Best effort: the work is published, whether or not every comment was answered.
             match way.answer(known.number, thread, &forge::done(commit.as_str())) {
                 Ok(()) => answered.push(origin.id.clone()),
                 Err(error) => {
                     published.remarks.push(format!("a comment was not answered: failed to {error}"));
-                    // A forge that is away is not waited for once for each of them.
+                    // Do not wait once per comment for a forge that is down.
                     if !matches!(error, forge::Error::Refused { .. }) {
                         break;
                     }
@@ -227,7 +229,7 @@ pub(super) fn request(
     Ok(done(job, commit, artifacts))
 }
 
-/// The end of work of which no request is made.
+/// Ends work for which no pull request is created.
 fn on_branch(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -246,7 +248,7 @@ fn done(job: &Job<'_>, commit: CommitId, artifacts: Vec<Artifact>) -> Done {
     Done { moved: Some(moved), ..by_harness(outcome::DONE) }
 }
 
-/// The request's title, by the stage's template, and its labels, which may name variables too.
+/// Renders the title and the labels of the pull request. Labels may use variables too.
 fn title(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -263,7 +265,7 @@ fn title(
     Ok((delivery::title(&title), labels?))
 }
 
-/// The last verdict of each gate, in the order in which they were given.
+/// Returns the last verdict of each gate, in the order in which they were given.
 fn verdicts(ctx: &mut LegContext<'_>) -> Result<Vec<Verdict>, LegAbort> {
     let mut all: Vec<Verdict> = Vec::new();
     each_event(ctx.store, Some(ctx.hold.leg.task), |event| {
@@ -275,7 +277,7 @@ fn verdicts(ctx: &mut LegContext<'_>) -> Result<Vec<Verdict>, LegAbort> {
     Ok(all)
 }
 
-/// What people see of it.
+/// Reports the result to people.
 fn tell(ctx: &mut LegContext<'_>, place: &Place, published: &Published) {
     let url = &published.request.url;
     let words = match published.made {
@@ -288,7 +290,7 @@ fn tell(ctx: &mut LegContext<'_>, place: &Place, published: &Published) {
     }
 }
 
-/// How a leg ends because of the forge.
+/// Converts a forge error into the end of the leg.
 pub(super) fn trouble(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -310,7 +312,7 @@ pub(super) fn trouble(
     }
 }
 
-/// How a leg ends because git could not talk to the remote.
+/// Converts a failure of git to reach the remote into the end of the leg.
 pub(super) fn away(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -345,14 +347,15 @@ pub(super) fn away(
     }
 }
 
-/// The leg waits, and does it again.
+/// Holds the leg, so that it is retried later.
 pub(super) fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> LegAbort {
     let before = job.task.spent.get(kind::FORGE).copied().unwrap_or(0);
     let wait = wait.unwrap_or_else(|| backoff(FIRST, before, LONGEST));
     LegAbort::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
 }
 
-/// What is asked of a person who closed the task's request: another one would be asking again for what they refused.
+/// Question to a person who closed the task's pull request. Creating another one would ask again for what they
+/// rejected.
 fn closed(url: &str) -> String {
     format!(
         "the request {url} was closed without being merged. Nothing was pushed, and no other request was made. Reopen it and let the \
@@ -360,7 +363,7 @@ fn closed(url: &str) -> String {
     )
 }
 
-/// What a token must be allowed.
+/// Describes the permissions that a token needs.
 fn needs(place: &Place) -> String {
     let project = &place.project;
     match place.kind {

@@ -1,12 +1,13 @@
-//! The head of a merge queue: brings candidates onto what their branch is now, has the result gated, and moves the branch.
+//! The head of a merge queue: rebases candidates onto the current branch, gates the result and moves the branch.
 //!
-//! Candidates are stacked in their order and gated once, on top. If that stands, the branch moves once: to the candidate's own
-//! commit if it is alone, else to a merge of all of them, so that every state which the branch was ever in has been gated. If it does not,
-//! the stack is halved, and each half is tried on what the branch is by then, until the culprit is alone: it is sent back with
-//! what the gates found. A candidate that does not fit onto those before it is sent back as well.
+//! Candidates are stacked in their order and gated once, at the top. If the gates pass, the branch moves once: to the
+//! candidate's own commit if there is only one, otherwise to a merge of all of them. So every state of the branch has
+//! been gated. If the gates fail, the stack is halved, and each half is tried on the branch of that moment, until the
+//! culprit is alone. It is sent back with the findings of the gates. A candidate that conflicts with those before it is
+//! sent back as well.
 //!
-//! *Every step may be the last one.* The branch moves by comparing and swapping. What it is about to be moved to is in the store
-//! before it is: after a crash, whoever leads next sees in the branch itself whether it was.
+//! *Crash-safe at every step.* The branch moves with compare-and-swap. The store records the new commit before the
+//! branch moves. After a crash, the next head sees in the branch itself whether it moved.
 
 use acquit_core::delivery::queue::{Entry, Queue, Settled};
 use acquit_core::event::Level;
@@ -19,24 +20,24 @@ use crate::harness::perform::judge;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Landed, LockedWorkspace, Move, Rebased};
 
-/// Somebody else moves the branch so often between a gate and its end, and it is tried again.
+/// How often to retry when someone else moves the branch while the gates run.
 const TRIES: u32 = 5;
 
-/// What a head works with.
+/// State of a queue head.
 pub(crate) struct Head<'j> {
-    /// Its own leg's job.
+    /// Job of its own leg.
     pub(crate) job: &'j Job<'j>,
-    /// The queue that it leads.
+    /// The queue it leads.
     pub(crate) queue: Queue,
-    /// The gates that every candidate must stand.
+    /// Gates that every candidate must pass.
     pub(crate) gates: Vec<Name>,
-    /// How merged commits are signed.
+    /// How to sign merge commits.
     pub(crate) signing: Option<Signing>,
-    /// A tree for nothing else, in which nobody worked before.
+    /// A tree for this purpose only, in which no one worked before.
     pub(crate) working_tree: LockedWorkspace,
 }
 
-/// A task whose candidate is not stacked, and how it stands.
+/// A task whose candidate is not in the stack, and why.
 type SetAside = (TaskId, Settled);
 
 /// A candidate on top of those before it.
@@ -45,22 +46,22 @@ struct Stacked {
     commit: CommitId,
 }
 
-/// What trying some candidates came to.
+/// Result of trying some candidates.
 enum Tried {
-    /// They are settled.
+    /// All of them are settled.
     Settled,
-    /// These do not stand together; the others are settled.
+    /// These fail together; the others are settled.
     Red(Vec<Entry>),
 }
 
 impl Head<'_> {
-    /// Settles these candidates, each in one way or another.
+    /// Settles every one of these candidates.
     pub(crate) fn merge(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<(), LegAbort> {
         let open = self.settle_done(ctx, entries)?;
         self.divide(ctx, &open)
     }
 
-    /// Settles those that are in the branch already.
+    /// Settles those that are already in the branch. Returns the others.
     fn settle_done(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<Vec<Entry>, LegAbort> {
         let now = self.branch(ctx)?;
         let (mut open, mut done) = (Vec::new(), Vec::new());
@@ -81,7 +82,7 @@ impl Head<'_> {
         Ok(open)
     }
 
-    /// Tries them together, and in halves if they do not stand.
+    /// Tries them together, and in halves if they fail.
     fn divide(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<(), LegAbort> {
         let Tried::Red(open) = self.attempt(ctx, entries)? else { return Ok(()) };
         ctx.notice(Level::Info, format!("{} do not stand together: tried in halves", names(&open)));
@@ -90,14 +91,14 @@ impl Head<'_> {
         self.divide(ctx, second)
     }
 
-    /// Stacks them on what the branch is now, has the stack gated, and moves the branch.
+    /// Stacks them on the current branch, gates the stack and moves the branch.
     fn attempt(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<Tried, LegAbort> {
         let mut open = entries.to_vec();
         for _ in 0..TRIES {
             let now = self.branch(ctx)?;
             let (stack, set_aside) = self.stack(&now, &open)?;
             self.settle(ctx, &set_aside)?;
-            // Whoever was told how it stands is not merged after all because it fits onto fewer.
+            // A candidate that was already settled must not be merged after all because it applies to a smaller stack.
             open.retain(|entry| stack.iter().any(|one| one.task == entry.task()));
             let Some(top) = stack.last() else { return Ok(Tried::Settled) };
             let top = top.commit.clone();
@@ -140,8 +141,8 @@ impl Head<'_> {
         Err(LegAbort::failed(acquit_core::failure::kind::HARNESS, words))
     }
 
-    /// Whether the gates found exactly this good, on exactly this base: the work of this task alone, as it was delivered, on a branch
-    /// that has not moved since. A merge stage with gates of its own has them run.
+    /// Returns whether the gates already passed for exactly this commit on exactly this base: the work of this task
+    /// alone, as delivered, on a branch that has not moved since. A merge stage with its own gates runs them anyway.
     fn is_proven(&self, stack: &[Stacked], now: &CommitId) -> bool {
         let task = &self.job.task;
         let own = self.job.stage.gates.is_empty() || self.job.entry.purpose == Purpose::Merge;
@@ -149,7 +150,8 @@ impl Head<'_> {
         own && matches!(stack, [one] if same(one)) && task.proven.as_deref() == Some(now.as_str())
     }
 
-    /// Each candidate on top of those before it; those that do not fit, or are there already, are settled.
+    /// Stacks each candidate on top of those before it. Also returns those that conflict, or are already in the branch,
+    /// with their result.
     fn stack(&self, now: &CommitId, entries: &[Entry]) -> Result<(Vec<Stacked>, Vec<SetAside>), LegAbort> {
         let (mut stack, mut set_aside) = (Vec::new(), Vec::new());
         let mut top = now.clone();
@@ -180,7 +182,7 @@ impl Head<'_> {
         Ok((stack, set_aside))
     }
 
-    /// What the branch is moved to: the one candidate, or a merge of all.
+    /// Returns the commit the branch moves to: the only candidate, or a merge of all.
     fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, LegAbort> {
         match stack {
             [.., last] if stack.len() > 1 => {

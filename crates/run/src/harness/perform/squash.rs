@@ -1,7 +1,7 @@
-//! One commit of all the task's work, or a few, on its branch in the user's repository.
+//! Squashes the task's work into one commit, or a few, on its branch in the user's repository.
 //!
-//! Before anything else the base branch is followed. Work that stands on another commit than the one on which gates found it good
-//! is gated again: a stale base is never published as green.
+//! First rebases onto the current base branch. Work on another commit than the one on which the gates passed is gated
+//! again, so a stale base is never published as green.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::config::{Committer, Sign};
@@ -20,7 +20,7 @@ use crate::harness::{guard, sync};
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{LockedWorkspace, Piece, Seal};
 
-/// Makes it, and brings it there.
+/// Creates the commits and publishes the branch.
 pub(super) fn squash(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -38,7 +38,8 @@ pub(super) fn squash(
     Ok(Done { moved: Some(moved), ..by_harness(outcome::DONE) })
 }
 
-/// Brings the work onto its base branch, and has it gated there unless that was done already. Gives what the gates found.
+/// Rebases the work onto its base branch and gates it there, unless that was already done. Returns what the gates
+/// found.
 fn prove(
     ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
@@ -61,13 +62,13 @@ fn prove(
 
 /// Whether there is work left to deliver.
 pub(super) enum Left {
-    /// There is.
+    /// There is work.
     Work,
-    /// The base branch has all of it already.
+    /// The base branch already has all of it.
     Nothing,
 }
 
-/// Brings the work onto its base branch; a conflict ends the leg.
+/// Rebases the work onto its base branch. A conflict ends the leg.
 pub(super) fn follow(
     ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
@@ -77,7 +78,7 @@ pub(super) fn follow(
     if job.start == job.base {
         return Err(LegAbort::failed(kind::NOTHING, "there is no work to deliver".to_owned()));
     }
-    // Only what is delivered is signed.
+    // Only delivered commits are signed.
     let signing = signing.filter(|_| is_delivered(job));
     if let Some((onto, conflict)) = sync::follow(ctx, job, workspace, signing)? {
         return Err(LegAbort::Leg(sync::ending(job, &onto, conflict)));
@@ -85,13 +86,13 @@ pub(super) fn follow(
     Ok(if job.start == job.base { Left::Nothing } else { Left::Work })
 }
 
-/// The gates by which the work is proven before it is delivered: those of this stage, else of the last stage that has some.
+/// Returns the gates that prove the work before delivery: those of this stage, or else of the last stage that has any.
 pub(super) fn gate_names(job: &Job<'_>) -> Vec<Name> {
     if !job.stage.gates.is_empty() {
         return job.stage.gates.clone();
     }
     let gates = job.task.last_gated(&job.definition.workflow).map(|stage| stage.gates.as_slice());
-    // What an agent found in a review is no property of the work that could be looked at again.
+    // The findings of an agent's review cannot be checked again without the agent.
     let repeats = |name: &&Name| {
         let gate = job.definition.workflow.gate(name.as_str());
         gate.is_none_or(|gate| gate.check.sets_outcome().is_none())
@@ -99,7 +100,7 @@ pub(super) fn gate_names(job: &Job<'_>) -> Vec<Name> {
     gates.unwrap_or_default().iter().filter(repeats).cloned().collect()
 }
 
-/// Runs them, and gives what they found.
+/// Runs the gates and returns what they found.
 pub(super) fn judged(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -109,7 +110,7 @@ pub(super) fn judged(
     Ok(gate::run_all(ctx, job, names, workspace, &by_harness(outcome::DONE).outcome)?.failures)
 }
 
-/// The end of an action whose gates said no. The work stands where it was brought.
+/// Ends an action whose gates failed. The work stays on its new base.
 pub(super) fn rejected(job: &Job<'_>, failures: Vec<Failure>) -> Done {
     let moved = Moved {
         tip: job.start.clone(),
@@ -120,7 +121,7 @@ pub(super) fn rejected(job: &Job<'_>, failures: Vec<Failure>) -> Done {
     Done { moved: Some(moved), failures, ..by_harness(outcome::DONE) }
 }
 
-/// Makes the commits and brings them to the task's branch, with the history that they came from.
+/// Creates the commits and publishes them to the task's branch, with the history they came from.
 pub(super) fn deliver(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -133,12 +134,12 @@ pub(super) fn deliver(
         if known == job.start {
             return Ok(known);
         }
-        // The workspace may be another than the one that published it.
+        // Another workspace may have published it.
         workspace.remember(&seed.branch, &known)?;
     }
     guard::before_publishing(ctx, workspace, &job.base, &job.start)?;
     if is_delivered(job) {
-        // It has its form already, and only stands elsewhere.
+        // Already in its final form, only rebased.
         workspace.publish(&job.source, &seed.branch, &job.start)?;
         return Ok(job.start.clone());
     }
@@ -156,7 +157,7 @@ pub(super) fn deliver(
     Ok(commit)
 }
 
-/// Whom delivered commits name as their committer.
+/// Returns the committer of delivered commits.
 pub(crate) fn committer(job: &Job<'_>, author: &Identity) -> Identity {
     match job.definition.config.commit.committer {
         Committer::Acquit => Identity::neutral(),
@@ -164,12 +165,12 @@ pub(crate) fn committer(job: &Job<'_>, author: &Identity) -> Identity {
     }
 }
 
-/// Whether the task's work was delivered as it is, be it on another base.
+/// Returns whether the task's current work is what was delivered, possibly on another base.
 fn is_delivered(job: &Job<'_>) -> bool {
     published(job).is_some_and(|commit| commit.as_str() == job.task.tip)
 }
 
-/// Where the task's branch is in the user's repository, by our own doing.
+/// Returns the commit to which acquit published the task's branch.
 fn published(job: &Job<'_>) -> Option<CommitId> {
     job.task.artifacts.iter().find_map(|artifact| match artifact {
         Artifact::Branch { commit, published: true, .. } => commit.parse().ok(),
@@ -177,14 +178,14 @@ fn published(job: &Job<'_>) -> Option<CommitId> {
     })
 }
 
-/// Where delivered work stands.
+/// Returns the result for delivered work.
 pub(super) fn moved(job: &Job<'_>, commit: CommitId, proof: Proof) -> Moved {
     let name = job.task.seed.branch.clone();
     let branch = Artifact::Branch { name, commit: commit.to_string(), published: true };
     Moved { tip: commit, base: job.base.clone(), proof, artifacts: vec![branch] }
 }
 
-/// How the user's own git signs here, unless the project wants no signatures.
+/// Returns how the user's git signs commits, unless the project disables signatures.
 pub(super) fn signing(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<Option<Signing>, LegAbort> {
     match job.definition.config.commit.sign {
         Sign::Never => Ok(None),
@@ -195,7 +196,7 @@ pub(super) fn signing(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<Option<Sign
     }
 }
 
-/// The parts of the work, each with its message.
+/// Splits the work into pieces, each with its message.
 fn pieces(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -207,7 +208,7 @@ fn pieces(
         .subjects(&ctx.runtime.git, &job.base, LOOKED_AT)
         .map_err(|error| LegAbort::harness(&error))?;
     let seen = Style::of(subjects.iter().map(String::as_str));
-    // Before the message is made: what is shortened is not recognised afterwards.
+    // Redact before building the message: shortening would make secrets unrecognizable.
     let task = ctx.clean(job.task)?;
     let text = |changes: &[String], phase: Option<&str>| {
         let settings = &job.definition.config.commit;
@@ -237,7 +238,7 @@ fn pieces(
     Ok(pieces)
 }
 
-/// The commits of each leg, under the name of the stage that it worked for: a fix belongs to what it mended.
+/// Returns the commits of each leg by the stage that it worked for. A fix belongs to the stage that it fixes.
 fn by_stage(job: &Job<'_>) -> Vec<(String, Vec<CommitId>)> {
     use acquit_core::leg::Purpose;
     let stage = |number: u32| {

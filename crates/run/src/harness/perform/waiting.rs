@@ -1,6 +1,6 @@
-//! A leg in a merge queue: it enters its candidate and waits for its turn, as a process for a moment and then as a row of the store.
+//! A leg in a merge queue: adds its candidate and waits for its turn, first as a process, then as a row of the store.
 //!
-//! Who waits looks for a head that died, because nobody else might, and heeds a person who cancels the task.
+//! A waiting leg checks for a head that died, because nothing else may do so, and obeys a person who cancels the task.
 
 use std::time::{Duration, Instant};
 
@@ -14,29 +14,29 @@ use acquit_core::time::Span;
 use crate::leg::{LegAbort, LegContext};
 use crate::{fault, supervise};
 
-/// How long a leg looks at the queue before it looks again; whoever settles something lets it know before.
+/// Poll interval for the queue. Settling a candidate wakes the leg earlier.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often those who wait look for a head that died.
+/// How often waiting legs check for a head that died.
 const BURY: Duration = Duration::from_secs(2);
-/// How long a leg waits for its turn before it lets its process go. Its candidate stays in the queue, and the store lets it come again
-/// when that moves; coming again costs about a second, so nobody waits for much longer.
+/// How long a leg waits for its turn before its process exits. Its candidate stays in the queue, and the store starts
+/// the leg again when the queue moves. That takes about a second, so a longer wait does not pay.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// When it comes again at the latest: a head that died wakes nobody.
+/// Latest time to start the leg again, because a head that died wakes no one.
 pub(super) const AWAY: Span = Span::mins(1);
 
-/// Enters a candidate, as what it is now.
+/// Adds or updates a candidate in the queue.
 pub(super) fn enter(ctx: &mut LegContext<'_>, queue: &Queue, candidate: &Candidate) -> Result<(), LegAbort> {
     ctx.store.enter_queue(ctx.hold, queue, candidate)?;
     fault::point("merge-entered", &ctx.runtime.environment);
     Ok(())
 }
 
-/// Whether a candidate can be taken back.
+/// Whether a candidate can be withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Candidacy {
-    /// It can.
+    /// It can be withdrawn.
     Open,
-    /// It is about to be merged, and may be in the branch already: it is waited for.
+    /// It is about to be merged and may already be in the branch, so wait for it.
     Planned,
 }
 
@@ -48,14 +48,14 @@ pub(super) struct Waiting<'q> {
 }
 
 impl<'q> Waiting<'q> {
-    /// Begins to wait.
+    /// Starts waiting.
     pub(super) fn new(queue: &'q Queue) -> Self {
         let now = Instant::now();
         Self { queue, began: now, looked: now }
     }
 
-    /// Looks whether it is this leg's turn to lead, and waits for a moment if it is not. The end of the leg if a person wants
-    /// that, or if its turn is not soon.
+    /// Returns whether it is this leg's turn to lead, and waits for a moment if not. Ends the leg if a person cancels
+    /// it or its turn takes too long.
     pub(super) fn place(
         &mut self,
         ctx: &mut LegContext<'_>,
@@ -74,7 +74,7 @@ impl<'q> Waiting<'q> {
         }
         if self.looked.elapsed() > BURY {
             self.looked = Instant::now();
-            // If the head died, its leg must be known to be lost before another can lead.
+            // If the head died, its leg must be marked as lost before another can lead.
             supervise::reap_lost(ctx.runtime, ctx.store)?;
         }
         ctx.store.wait(LOOK)?;
