@@ -1,7 +1,7 @@
-//! Connections that acquit's own proxy refused, where they explain why a program failed.
+//! Connections that acquit's proxy blocked, as an explanation for the failure of a program.
 //!
-//! A refusal looks like an outage to the program: it retries, and reports a network error. Waiting cannot change a refusal, so
-//! the leg asks a person, with the line to add to the configuration.
+//! To the program, a blocked connection looks like an outage: it retries and reports a network error. Waiting does not
+//! help, so the leg asks a person and names the line to add to the configuration.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,31 +14,31 @@ use acquit_core::sandbox::{Host, Network};
 use super::LegAbort;
 use crate::network::{Connection, Verdict, Why};
 
-/// At most so many hosts are named: the question is read by a person.
+/// Maximum number of hosts to name, because a person reads the question.
 const MOST_HOSTS: usize = 8;
 
-/// What kept a program from reaching a host.
+/// Why a program could not reach a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlockedConnection {
-    /// These are not on the list.
+    /// These hosts are not on the allowlist.
     NotListed(BTreeSet<String>),
-    /// A listed name leads to an address that is not public; the proxy's reason.
+    /// A listed name resolves to an address that is not public.
     NotPublic {
-        /// The name.
+        /// Host name.
         host: String,
-        /// Why, in the proxy's words.
+        /// Reason that the proxy gave.
         reason: String,
     },
     /// A listed name does not exist.
     NoSuchName(String),
-    /// Nothing came to the proxy. The program looked for its model on this machine, which it does not see; these addresses are in
-    /// its settings.
+    /// The proxy got no connection. The program looked for its model on this machine, which the sandbox hides. Its
+    /// settings contain these addresses.
     Inside(BTreeSet<String>),
 }
 
 impl BlockedConnection {
-    /// What was refused in these connections, if none of them reached one of `hosts`. A program that reached its hosts failed
-    /// for another reason.
+    /// Returns what was blocked, if no connection reached one of `hosts`. A program that reached its hosts failed for
+    /// another reason.
     pub(crate) fn of(connections: &[Connection], hosts: &[Host]) -> Option<Self> {
         let reached = |one: &Connection| {
             one.verdict == Verdict::Granted && hosts.iter().any(|host| host.covers(&one.host, one.port))
@@ -64,8 +64,9 @@ impl BlockedConnection {
         if not_listed.is_empty() { other } else { Some(Self::NotListed(not_listed)) }
     }
 
-    /// The same of an agent that says that it cannot reach its model. If the proxy was not asked for anything, neither a provider
-    /// nor a network can have failed: the agent looked inside its own sandbox. `settings` are the texts that it is started with.
+    /// Explains why an agent reports that it cannot reach its model although [`Self::of`] found nothing. If the proxy
+    /// neither made nor tried a connection, neither the provider nor the network can have failed: the agent looked
+    /// inside its own sandbox. `settings` are the texts it was started with.
     pub(crate) fn of_unreached<'a>(
         connections: &[Connection],
         hosts: &[Host],
@@ -84,13 +85,13 @@ impl BlockedConnection {
         Some(Self::Inside(found))
     }
 
-    /// The question to a person about an agent whose hosts these are.
+    /// Returns the question about an agent with these hosts.
     pub(crate) fn of_agent(&self, agent: &Name, hosts: &[Host]) -> String {
         let listed: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         self.words(&format!("the agent {agent}"), &format!("[agents.{agent}]"), listed)
     }
 
-    /// The question to a person about a command of the project.
+    /// Returns the question about a command of the project.
     fn of_command(&self, what: &str, config: &Config) -> String {
         let listed = config.network.hosts.iter().map(ToString::to_string).collect();
         self.words(what, "[network]", listed)
@@ -127,7 +128,7 @@ impl BlockedConnection {
     }
 }
 
-/// Addresses of this machine that a text has in it, such as `http://127.0.0.1:8080/v1`.
+/// Returns the addresses of this machine in a text, such as `http://127.0.0.1:8080/v1`.
 fn on_this_machine(text: &str) -> impl Iterator<Item = Host> {
     const NAMES: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
     NAMES.into_iter().flat_map(move |name| {
@@ -138,14 +139,14 @@ fn on_this_machine(text: &str) -> impl Iterator<Item = Host> {
     })
 }
 
-/// A host as the configuration writes it.
+/// Formats a host as in the configuration.
 fn written(one: &Connection) -> String {
     let bracketed = if one.host.contains(':') { format!("[{}]", one.host) } else { one.host.clone() };
     let text = format!("{bracketed}:{}", one.port);
     text.parse::<Host>().map_or(text, |host| host.to_string())
 }
 
-/// The question to a person about an agent that may talk to nobody.
+/// Returns the question about an agent without network access.
 pub(crate) fn no_network(agent: &Name, stage: &Name) -> String {
     format!(
         "the agent {agent} cannot reach its model: stage {stage} runs with network = \"{}\". \
@@ -155,8 +156,8 @@ pub(crate) fn no_network(agent: &Name, stage: &Name) -> String {
     )
 }
 
-/// How a leg ends whose setup command failed. A setup that failed will fail again, so a person is asked; unless a listed host
-/// did not answer, which passes.
+/// Ends a leg whose setup command failed. It would fail again, so a person is asked, unless a listed host did not
+/// answer: that is temporary.
 pub(crate) fn of_setup(reason: String, connections: &[Connection], config: &Config) -> LegAbort {
     if let Some(refusal) = BlockedConnection::of(connections, &[]) {
         let words = format!("{}\n\n{reason}", refusal.of_command("the setup command", config));

@@ -1,7 +1,8 @@
-//! Limits on money and time that a person has set: for a stage, for a task, and for one `acquit run`.
+//! Limits on cost and time that a person set: for a stage, for a task and for one `acquit run`.
 //!
-//! They are counted from the last time that a person answered for what was spent, so that approving grants as much again. They are
-//! held while the agent works, as far as it tells what it uses: some tell it only at their end, and some have no price.
+//! They count from the last time that a person approved what was spent, so approving grants the same amount again. They
+//! are enforced while the agent runs, as far as it reports its usage: some agents report it only at the end, and some
+//! have no price.
 
 use std::time::{Duration, Instant};
 
@@ -12,26 +13,26 @@ use acquit_core::store;
 use super::{Job, LegAbort, LegContext, span};
 use crate::turn_summary::TurnSummary;
 
-/// A limit on money.
+/// A cost limit.
 #[derive(Debug)]
 struct Cap {
     limit: u64,
-    /// What earlier legs have used of it.
+    /// Amount that earlier legs spent of it.
     before: u64,
-    /// Where it is set.
+    /// Where it is configured.
     place: String,
 }
 
-/// What is left for a leg.
+/// The remaining budget of a leg.
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
     caps: Vec<Cap>,
-    /// When its time is over, and how much there was.
+    /// Deadline, and the time limit it comes from.
     until: Option<(Instant, Duration)>,
 }
 
 impl Allowance {
-    /// What this leg may use.
+    /// Returns the remaining budget of this leg.
     pub(crate) fn of(ctx: &mut LegContext<'_>, job: &Job<'_>) -> Result<Self, store::Error> {
         let (task, stage, chosen) = (job.task, &job.stage.name, &job.definition.chosen);
         let mut caps = Vec::new();
@@ -63,7 +64,7 @@ impl Allowance {
         Ok(Self { caps, until })
     }
 
-    /// Refuses to begin where nothing is left.
+    /// Fails if nothing is left.
     pub(crate) fn must_last(&self) -> Result<(), LegAbort> {
         match self.spent(&TurnSummary::default()) {
             Some(words) => Err(LegAbort::failed(kind::SPENT, words)),
@@ -71,7 +72,7 @@ impl Allowance {
         }
     }
 
-    /// What is used up, if something is.
+    /// Returns a message about the limit that is reached, if any.
     pub(crate) fn spent(&self, summary: &TurnSummary) -> Option<String> {
         let now = summary.usage.paid().unwrap_or(0);
         for Cap { limit, before, place } in &self.caps {

@@ -1,4 +1,4 @@
-//! A command of the project, run in a tree: no secrets, no input, a home of its own, output to a file of the leg.
+//! Runs a command of the project in a tree: no secrets, no input, its own home, output to a file of the leg.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,36 +13,36 @@ use super::{GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, Workin
 use crate::agent;
 use crate::process::{self, Child, Ended, Exit, Limits, Next, Spec, Stderr, Stdin, Stdout};
 
-/// The variable that tells a command the folder for its reports.
+/// Variable that names the directory for reports.
 pub(crate) const REPORTS: &str = "ACQUIT_REPORTS";
 
-/// A gate that says nothing of it and prints more than this is in a loop.
+/// Default output limit. A gate without its own limit that prints more is in a loop.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// How a command ended.
+/// Result of a command.
 pub(crate) struct Ran {
-    /// Whether it ended with code 0.
+    /// Whether it exited with code 0.
     pub(crate) passed: bool,
-    /// How, in words.
+    /// How it ended, as text.
     pub(crate) ended: String,
-    /// Why it did not come to an end of its own, if it did not.
+    /// Why it was stopped early, if it was.
     pub(crate) cut_short: Option<String>,
-    /// The program that the machine does not have, if it could not be run for that: no agent can mend it.
+    /// Program that is missing on this machine, if that is why it did not run. No agent can fix that.
     pub(crate) missing: Option<String>,
-    /// Whether it was stopped because it took too long.
+    /// Whether it was stopped because of its timeout.
     pub(crate) timed_out: bool,
-    /// Whether it was ended because somebody asked for it.
+    /// Whether it was cancelled.
     pub(crate) cancelled: bool,
-    /// How long it took.
+    /// Duration.
     pub(crate) took: Span,
-    /// Where its output is.
+    /// Path of its output.
     pub(crate) log: PathBuf,
-    /// The connections that it asked for.
+    /// Connections it requested.
     pub(crate) connections: Vec<crate::network::Connection>,
 }
 
 impl Default for Ran {
-    /// One that has not ended well, of which nothing is known yet.
+    /// Returns a result that is not a pass, with nothing else known.
     fn default() -> Self {
         Self {
             passed: false,
@@ -59,13 +59,13 @@ impl Default for Ran {
 }
 
 impl Ran {
-    /// Why it ended as it did: why it was cut short, if it was.
+    /// Returns why it was stopped early, or else how it ended.
     pub(crate) fn why(&self) -> &str {
         self.cut_short.as_ref().unwrap_or(&self.ended)
     }
 }
 
-/// A command of the project that is to be run.
+/// A command of the project to run.
 pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,
     pub(crate) command: &'a Command,
@@ -73,23 +73,23 @@ pub(crate) struct Wanted<'a> {
     pub(crate) network: Network,
     /// Variables that the project sets for it.
     pub(crate) env: &'a BTreeMap<String, String>,
-    /// How many bytes it may print; `None` for the usual.
+    /// Output limit in bytes. `None` for the default.
     pub(crate) output: Option<u64>,
-    /// Whether it is told where to leave reports.
+    /// Whether to provide a directory for reports.
     pub(crate) reports: Reports,
 }
 
-/// Whether a command leaves reports.
+/// Whether the reports of a command are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reports {
-    /// It is told a folder for them.
+    /// The command gets a directory for reports.
     Wanted,
-    /// Nobody reads any.
+    /// Reports are not read.
     Unread,
 }
 
 impl<'a> Wanted<'a> {
-    /// A command of a gate, under a name that is the gate's or begins with it.
+    /// A command of a gate. `name` is the gate's name or starts with it.
     pub(crate) fn of(job: &Job<'_>, gate: &'a Gate, name: &'a str, command: &'a Command) -> Self {
         let network = gate.reach(&job.definition.config.network);
         let (timeout, env, output) = (gate.timeout, &gate.env, gate.output);
@@ -97,15 +97,15 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A command that was to be started.
+/// Result of starting a command.
 pub(crate) enum Started {
     /// It runs.
     Running(Box<Running>),
-    /// It could not be started, and the work is at fault.
+    /// It could not be started, and the work is to blame.
     Failed(Ran),
 }
 
-/// A command that runs.
+/// A running command.
 pub(crate) struct Running {
     child: Child,
     sandbox: ProgramSandbox,
@@ -113,7 +113,7 @@ pub(crate) struct Running {
     log: PathBuf,
 }
 
-/// Runs it.
+/// Runs a command to its end.
 pub(crate) fn command(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -133,7 +133,7 @@ pub(crate) fn command(
     Ok(ran)
 }
 
-/// Starts it.
+/// Starts a command.
 pub(crate) fn start(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -148,20 +148,22 @@ pub(crate) fn start(
     let log = folder.check(name);
     let sandbox = ProgramSandbox::new(ctx, job, working_tree, name, network, &Who::Check)?;
     let mut env = ctx.runtime.common_variables();
-    // Most tools take this as "nobody is watching": no prompts, no progress bars.
+    // Most tools take this as non-interactive: no prompts, no progress bars.
     env.push(("CI".into(), "true".into()));
-    // Python tells by the second whether a compiled file is old; trees change faster than that here.
+    // Python compares the age of compiled files with a resolution of a second. Trees change faster than that here.
     env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
-    // The commit that the work began from, so that tools can be told the change: `git diff $ACQUIT_BASE`.
+    // Base commit of the work, so that tools can get the change with `git diff $ACQUIT_BASE`.
     env.push(("ACQUIT_BASE".into(), job.base().as_str().into()));
     if reports == Reports::Wanted {
-        // If it cannot be made, for example because an earlier run put something there, there is no report, which is not a pass.
+        // This fails for example if an earlier run put something there. Then there is no report, which does not count
+        // as a pass.
         let _ = std::fs::create_dir_all(working_tree.written.join(&working_tree.reports));
         env.push((REPORTS.into(), working_tree.tree.join(&working_tree.reports).into()));
     }
     let path = crate::versions::path(&working_tree.committed, &ctx.runtime.environment, None);
     let path = path.map(|path| ("PATH".into(), path));
-    // What the project says comes last but for the sandbox's own: without its proxy a program reaches nothing.
+    // Settings of the project override all others except those of the sandbox: without its proxy a program reaches
+    // nothing.
     let set = set.iter().map(|(name, value)| (name.into(), value.into()));
     let set = path.into_iter().chain(set).chain(sandbox.environment());
     for (name, value) in set {
@@ -186,12 +188,12 @@ pub(crate) fn start(
     };
     let child = match ctx.runtime.spawner.spawn(&spec) {
         Ok(child) => child,
-        // The program may be one of the repository's own, which the change has removed: the work is at fault, not the harness.
+        // The change may have removed a program of the repository. So the work is to blame, not the harness.
         Err(
             error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. }),
         ) => {
             let why = format!("failed to {}", chain(&error));
-            // One without a slash is looked for on the machine.
+            // A name without a slash is searched on the machine.
             let missing =
                 Some(spec.program.to_string_lossy().into_owned()).filter(|program| !program.contains('/'));
             return Ok(Started::Failed(Ran {
@@ -210,8 +212,8 @@ pub(crate) fn start(
 }
 
 impl Running {
-    /// Watches several to their ends, in one place. `over` hears of each end, by its place in the list, and may have the others
-    /// stopped. A cancellation stops all of them.
+    /// Watches several commands to their ends at the same time. `over` is called at each end with the position in the
+    /// list, and may stop the others. A cancellation stops all of them.
     pub(crate) fn watch(
         ctx: &mut LegContext<'_>,
         all: Vec<Self>,

@@ -1,4 +1,4 @@
-//! The harness's side of the store: what happened is noted here and written in groups, and the lease is kept alive.
+//! The harness's access to the store: buffers events, writes them in groups and renews the lease.
 
 use std::time::{Duration, Instant};
 
@@ -16,33 +16,33 @@ use crate::fault;
 use crate::runtime::Runtime;
 use crate::secrets::Redactor;
 
-/// How often the lease is renewed: a tenth of it, so that a store which is away for a while costs no leg.
+/// Interval between renewals of the lease: a tenth of it, so that a short outage of the store loses no leg.
 const HEARTBEAT: Duration = Duration::from_secs(super::LEASE.as_secs() / 10);
 
-/// How long a cancellation takes to be seen: a person who cancels waits this long.
+/// How often to check for a cancellation. A person who cancels waits this long.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A leg's desk: its claim, its notes that are not yet written, the time of its current step.
+/// State of a running leg: its claim, events that are not yet written, the time of its current step.
 pub(crate) struct LegContext<'a> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) store: &'a mut dyn Store,
     pub(crate) hold: Hold,
     pub(crate) notes: Vec<Note>,
-    /// What the leg used so far.
+    /// Usage of the leg so far.
     pub(crate) usage: Usage,
-    /// The conversation that its agent could go on with.
+    /// Conversation that its agent could continue.
     pub(crate) session: Option<Box<Session>>,
-    /// What the leg leaves however it ends: what it did elsewhere, and cannot take back.
+    /// Artifacts that the leg leaves however it ends: effects outside that it cannot undo.
     pub(crate) left: Vec<acquit_core::artifact::Artifact>,
-    /// The reports of gates that the leg ran.
+    /// Reports of the gates that the leg ran.
     pub(crate) reports: Vec<acquit_core::artifact::Artifact>,
-    /// The setups for changed lock files that were noted.
+    /// Setups for changed lock files that are already recorded.
     pub(crate) setups: Vec<acquit_core::event::SetupAgain>,
-    /// Takes the project's secrets out of whatever leaves the leg.
+    /// Redacts the project's secrets from everything that leaves the leg.
     pub(crate) redactor: Redactor,
-    /// Whether a command of a gate was cut short, which says nothing about the next time.
+    /// Whether a gate command was stopped early, which predicts nothing about the next time.
     pub(crate) cut_short: bool,
-    /// The step that is under way: whatever ends the leg early is counted there.
+    /// The current step. What ends the leg early is attributed to it.
     pub(crate) under_way: Step,
     step_began: Instant,
     /// When the lease was last asked for.
@@ -71,13 +71,13 @@ impl<'a> LegContext<'a> {
         }
     }
 
-    /// A step is over: noted with its time.
+    /// Records the end of a step with its duration.
     pub(crate) fn step(&mut self, step: Step) {
         self.time(step);
         fault::after(step, &self.runtime.environment);
     }
 
-    /// Notes a step with its time so far.
+    /// Records a step with its duration so far.
     pub(crate) fn time(&mut self, step: Step) {
         let took = super::span(self.step_began.elapsed());
         self.step_began = Instant::now();
@@ -85,7 +85,7 @@ impl<'a> LegContext<'a> {
         self.note(Body::Step { step, took });
     }
 
-    /// Notes what happened, without secrets: everything that a leg tells goes through here.
+    /// Records an event with secrets redacted. Every event of a leg goes through here.
     pub(crate) fn note(&mut self, body: Body) {
         let body = self.redactor.stored(body).unwrap_or_else(|| Body::Notice {
             level: Level::Warning,
@@ -94,7 +94,7 @@ impl<'a> LegContext<'a> {
         self.notes.push(Note { at: (self.runtime.now)(), body });
     }
 
-    /// The same thing without secrets, for a text that is made of it.
+    /// Returns a redacted copy, for building texts from it.
     pub(crate) fn clean<T: Clone + Serialize + DeserializeOwned>(&self, thing: &T) -> Result<T, LegAbort> {
         let words = "tell of the work without a secret: one of them is a word by which it is stored";
         self.redactor
@@ -106,7 +106,7 @@ impl<'a> LegContext<'a> {
         self.note(Body::Notice { level, text });
     }
 
-    /// Writes what was noted, so that others see it while the leg goes on.
+    /// Writes the recorded events, so that others see them while the leg runs.
     pub(crate) fn flush(&mut self) -> Result<(), store::Error> {
         if !self.notes.is_empty() {
             fault::outage("flush", &self.runtime.environment)?;
@@ -116,7 +116,7 @@ impl<'a> LegContext<'a> {
         Ok(())
     }
 
-    /// Writes a piece of transcript, and what was noted, in one commit.
+    /// Writes a chunk of the transcript and the recorded events in one commit.
     pub(crate) fn transcribe(&mut self, chunk: &Chunk) -> Result<(), store::Error> {
         fault::outage("flush", &self.runtime.environment)?;
         self.store.transcribe(self.hold, chunk, &self.usage, &self.notes)?;
@@ -124,7 +124,7 @@ impl<'a> LegContext<'a> {
         Ok(())
     }
 
-    /// Renews the lease, and looks whether a person asked for the end, each when it is time to.
+    /// Renews the lease and checks for a cancellation, each when it is due.
     pub(crate) fn pulse(&mut self) -> Result<Pulse, store::Error> {
         if self.looked.elapsed() < LOOK {
             return Ok(Pulse::Beating);
@@ -140,7 +140,7 @@ impl<'a> LegContext<'a> {
         Ok(pulse)
     }
 
-    /// How long ago the lease was last renewed.
+    /// Returns the time since the last renewal of the lease.
     pub(crate) fn since_beat(&self) -> Duration {
         awake().saturating_sub(self.beat)
     }

@@ -1,7 +1,8 @@
-//! Files of the user's checkout that git does not track and that `[setup]` copies: settings for development, fixtures, a local configuration.
+//! Untracked files of the user's checkout that `[setup]` copies: development settings, fixtures, local configuration.
 //!
-//! Agents, setup and gates see them, and hostile code among those. So each is a regular file, reached through real folders only, of bounded size,
-//! and without a secret: neither one that the project declares nor anything in the shape of one. A file of a commit is never replaced.
+//! Agents, setup and gates see them, which includes hostile code. So each must be a regular file of bounded size,
+//! reached through real directories only, and without secrets: neither one that the project declares nor anything that
+//! looks like one. A tracked file is never replaced.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,15 +20,15 @@ use crate::git::CommitId;
 use crate::untrusted;
 use crate::workspace::LockedWorkspace;
 
-/// The largest file: settings and fixtures are smaller, and data belongs into a cache.
+/// Maximum file size. Settings and fixtures are smaller, and data belongs in a cache.
 const LARGEST: u64 = 1024 * 1024;
 
-/// What is copied, as it was when it was read.
+/// The files to copy, with the content that was read.
 #[derive(Default)]
 pub(crate) struct Copies(Vec<(Copied, Vec<u8>, Mode)>);
 
 impl Copies {
-    /// Reads the files. One that cannot be copied is for a person to change.
+    /// Reads the files. If one cannot be copied, a person must fix that.
     pub(crate) fn read(
         ctx: &LegContext<'_>,
         job: &Job<'_>,
@@ -70,17 +71,17 @@ impl Copies {
         Ok(Self(all))
     }
 
-    /// By what they are: a change makes another layer.
+    /// Returns a key of their content. A change leads to another layer.
     pub(crate) fn key(&self, workspace: &LockedWorkspace) -> Vec<String> {
         let one = |(copied, bytes, mode): &(Copied, Vec<u8>, Mode)| {
-            // Bytes that are no text keep their difference.
+            // Maps each byte to a character, so that different binary content stays different.
             let content: String = bytes.iter().map(|byte| char::from(*byte)).collect();
             format!("{} {} {}", copied.to, mode.bits(), workspace.hash(&content))
         };
         self.0.iter().map(one).collect()
     }
 
-    /// Writes them below `tree`, which a stranger may have written to before.
+    /// Writes the files into `tree`, which is untrusted.
     pub(crate) fn write(&self, tree: &Path) -> Result<(), LegAbort> {
         for (copied, bytes, mode) in &self.0 {
             put(tree, &copied.to, bytes, *mode)
@@ -89,14 +90,14 @@ impl Copies {
         Ok(())
     }
 
-    /// What is copied, for people.
+    /// Describes the files for people.
     pub(crate) fn words(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|(copied, ..)| copied.to.as_str()).collect();
         if names.is_empty() { String::new() } else { format!("copying {}; ", names.join(", ")) }
     }
 }
 
-/// The content of a regular file below `top`, and the mode that its copy gets.
+/// Returns the content of a regular file below `top`, and the mode for its copy.
 fn regular(top: &Path, path: &str) -> Result<(Vec<u8>, Mode), &'static str> {
     let fd = untrusted::open_below(top, path).map_err(|error| match error {
         Errno::NOENT => "there is no such file",
@@ -110,7 +111,8 @@ fn regular(top: &Path, path: &str) -> Result<(Vec<u8>, Mode), &'static str> {
     Ok((bytes, Mode::from_raw_mode(if runs { 0o755 } else { 0o644 })))
 }
 
-/// Writes a new file below `root` without following a link at any level. What was there is replaced, a link itself and not what it leads to.
+/// Writes a new file below `root` without following symlinks at any level. Replaces what was there; for a symlink, the
+/// link itself and not its target.
 fn put(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
     let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let mut here: OwnedFd = rustix::fs::open(root, folder, Mode::empty())?;
@@ -160,7 +162,7 @@ mod tests {
         }
         assert_eq!(regular(&top, "real/run").unwrap(), (b"#!/bin/sh\n".to_vec(), Mode::from_raw_mode(0o755)));
 
-        // What an agent left in the tree leads nowhere.
+        // Symlinks that an agent left in the tree are not followed.
         symlink(outside.join("private"), tree.join("link")).unwrap();
         symlink(&outside, tree.join("folder")).unwrap();
         put(&tree, "link", b"new", Mode::from_raw_mode(0o644)).unwrap();

@@ -1,9 +1,10 @@
-//! The base branch at a plain git server: at a host of which nobody knows what forge it is, if it is one.
+//! The base branch at a plain git server: a host that is not known to be a forge.
 //!
-//! Nothing is delivered there: what a workflow would publish ends on a branch of the user's repository, and it is for people to bring it
-//! further. But they will bring it to what others see, and the user may not have fetched that for a while. So the branch is looked at before
-//! a leg, with the hardened fetch, the limits and the private ref of a forge's ([`super::upstream`]), and counts where it has all that the user's
-//! own branch has. A server that does not answer is worth a warning, and the leg goes on with what is known.
+//! Nothing is delivered there. What a workflow would publish ends on a branch of the user's repository, and people take
+//! it from there. They will apply it to the branch that others see, which the user may not have fetched for a while. So
+//! the branch is fetched before a leg, with the same hardened fetch, limits and private ref as for a forge
+//! ([`super::upstream`]). It counts if it contains all of the user's own branch. If the server does not answer, the leg
+//! logs a warning and continues with what is known.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -21,13 +22,13 @@ use crate::workspace::{self, LockedWorkspace};
 /// The server that a repository was cloned from.
 pub(crate) struct Server {
     address: Address,
-    /// Certificates to trust.
+    /// CA certificates to trust.
     ca: Option<PathBuf>,
 }
 
 impl Server {
-    /// The server of the leg's task, if what is at its branch counts: the workflow publishes, and merges nothing by itself into the
-    /// user's own branch.
+    /// Returns the server for the leg's task, if its branch counts: the workflow publishes, and does not itself merge
+    /// into the user's own branch.
     pub(crate) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
         let is = |wanted: fn(&Action) -> bool| {
             job.definition.workflow.stages.iter().any(|stage| match &stage.work {
@@ -47,17 +48,17 @@ impl Server {
         Some(Rc::new(Self { address, ca }))
     }
 
-    /// Looks where the base branch is there. If nobody can tell, the leg goes on, and its log says why.
+    /// Fetches the base branch. If that fails, the leg continues and its log says why.
     pub(crate) fn look(&self, ctx: &mut LegContext<'_>, job: &Job<'_>, workspace: &LockedWorkspace) {
         let Some(branch) = &job.task.seed.base.branch else { return };
-        // Tokens are for forges: this host is known by nothing but an address.
+        // Tokens are only for forges. Nothing but the address of this host is known.
         let access = forge::access(ctx.runtime, Kind::None, self.address.transport, None);
         let proxy = job.definition.config.forge.proxy.as_deref();
         let way = PushWay { url: &self.address.url, access, ca: self.ca.as_deref(), proxy };
         let Err(error) = workspace.fetch_base(&job.source, &way, branch, &job.base) else { return };
         let words = ctx.redactor.text(&super::chain(&error));
         let (level, hint) = match (trouble(&error), self.address.transport) {
-            // So it is every time, and no surprise.
+            // This happens every time, so it is not worth a warning.
             (Some(PushFailure::Login), Transport::Https | Transport::Http) => {
                 (Level::Info, "acquit has no login there: fetch yourself, or use an address of SSH")
             }
@@ -75,7 +76,7 @@ impl Server {
     }
 }
 
-/// What git complained about, if it did.
+/// Returns the reason of a git failure, if it is one.
 fn trouble(error: &workspace::Error) -> Option<PushFailure> {
     match error {
         workspace::Error::Git { source: git::Error::Failed { stderr, .. }, .. } => Some(git::meaning(stderr)),
@@ -83,8 +84,8 @@ fn trouble(error: &workspace::Error) -> Option<PushFailure> {
     }
 }
 
-/// Where the base branch counts as being: where the server has it, if that has all that the user's own branch has; else there. Commits
-/// that only the user has are what they want the work to stand on.
+/// Returns the base branch that counts: the server's, if it contains all of the user's own branch, otherwise the
+/// user's. If the user has extra commits, they want the work to be based on those.
 pub(crate) fn ahead(
     git: &Git,
     job: &Job<'_>,

@@ -1,6 +1,6 @@
-//! What a leg has at hand, for the harness and for gates: its context, its job, programs in their sandbox, trees to work in.
+//! Shared parts of a leg for the harness and for gates: context, job, sandboxed programs, working trees.
 //!
-//! The harness says what happens when, and gates judge the work. Both stand on this module, which knows neither.
+//! The harness decides what happens when, and gates judge the work. Both use this module, which depends on neither.
 
 pub(crate) mod blocked_connections;
 pub(crate) mod budget;
@@ -45,14 +45,15 @@ pub(crate) use setup::{layer, setup_aside, setup_in_place};
 pub(crate) use watch::Watch;
 pub(crate) use working_tree::{TREE, WorkingTree};
 
-/// How long a harness may be silent before others may declare its leg lost. Longer than any single call of git may take,
-/// because nothing beats while git runs; a harness that died on this machine is found by its process, long before this.
+/// How long a harness may be silent before others may declare its leg lost. Longer than any single git call, because
+/// the lease is not renewed while git runs. A harness that died on this machine is detected by its process, long before
+/// this.
 pub const LEASE: Duration = Duration::from_mins(5);
 
-/// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
+/// Time to exit after a request to stop: enough to write a result, not to finish one.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// Everything that a leg's steps look at.
+/// Input of the steps of a leg.
 #[derive(Clone)]
 pub(crate) struct Job<'a> {
     pub(crate) task: &'a Task,
@@ -60,28 +61,28 @@ pub(crate) struct Job<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) stage: &'a Stage,
     pub(crate) source: Source,
-    /// The commit that the leg starts from.
+    /// Start commit of the leg.
     pub(crate) start: CommitId,
-    /// The commit of the base branch that the leg's work stands on.
+    /// Base-branch commit the leg's work is based on.
     pub(crate) base: CommitId,
-    /// The forge that the work goes to, whose base branch counts beside that of the user's repository.
+    /// Forge that the work goes to. Its base branch counts in addition to that of the user's repository.
     pub(crate) upstream: Option<Rc<Upstream>>,
-    /// The plain git server that the repository comes from, where there is no such forge.
+    /// Plain git server that the repository comes from, if there is no such forge.
     pub(crate) server: Option<Rc<Server>>,
 }
 
 impl Job<'_> {
-    /// The commit that the task's work is compared with.
+    /// Returns the commit that the task's work is compared with.
     pub(crate) fn base(&self) -> CommitId {
         self.base.clone()
     }
 }
 
-/// What ends a leg before its own end.
+/// Why a leg ends early.
 pub(crate) enum LegAbort {
     /// The leg ends this way; the handoff says so.
     Leg(Ending),
-    /// Nothing can be written any more.
+    /// The store failed, so nothing can be written any more.
     Store(store::Error),
 }
 
@@ -92,12 +93,12 @@ impl From<store::Error> for LegAbort {
 }
 
 impl LegAbort {
-    /// The harness could not do its part.
+    /// The harness failed.
     pub(crate) fn harness(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
     }
 
-    /// A program could not be started. What the machine or the configuration lacks is for a person to add.
+    /// A program could not be started. If the machine or the configuration lacks something, a person must add it.
     pub(crate) fn process(error: &crate::process::Error) -> Self {
         use crate::process::Error;
         let lasting = match error {
@@ -112,17 +113,17 @@ impl LegAbort {
         Self::failed(kind, format!("failed to {}", chain(error)))
     }
 
-    /// The configuration lacks something, or has something that cannot be.
+    /// The configuration is incomplete or invalid.
     pub(crate) fn config(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::failed(kind::CONFIG, format!("failed to {}", chain(error)))
     }
 
-    /// A file or folder of the harness's own could not be used.
+    /// A file or directory of the harness itself could not be used.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::failed(kind::HARNESS, format!("failed to {doing} {}: {error}", path.display()))
     }
 
-    /// The leg failed with a kind of failure.
+    /// The leg failed with this kind of failure.
     pub(crate) fn failed(kind: &'static str, reason: String) -> Self {
         Self::Leg(Ending::Failed { kind: Name::literal(kind), reason })
     }
@@ -134,7 +135,7 @@ impl From<crate::workspace::Error> for LegAbort {
             crate::workspace::Error::Guardrail { what } => {
                 Self::failed(kind::GUARDRAIL, format!("the agent did what no agent may: {what}"))
             }
-            // Only a person can put this right, and trying again at once would find the same.
+            // Only a person can fix this. An immediate retry would fail the same way.
             crate::workspace::Error::Dirty { .. }
             | crate::workspace::Error::IndexLocked { .. }
             | crate::workspace::Error::Filtered { .. } => {
@@ -146,13 +147,13 @@ impl From<crate::workspace::Error> for LegAbort {
     }
 }
 
-/// Writes a file that only its owner reads, in the place of whatever is there.
+/// Writes a file that only its owner can read, replacing whatever is there.
 pub(crate) fn private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     crate::workspace::remove_folder(path).map_err(std::io::Error::other)?;
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-/// A length of time in the form of events.
+/// Converts a duration to the type that events use.
 pub(crate) fn span(duration: Duration) -> Span {
     Span::from(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }

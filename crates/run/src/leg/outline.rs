@@ -1,4 +1,4 @@
-//! A process in a sandbox that reads source files for the harness, which reads none of them with a grammar itself.
+//! Reads source files with grammars in a sandboxed process, because the harness itself must not parse untrusted files.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::syntax::{self, Answer, Question};
 use crate::untrusted;
 
-/// The largest answer that is read: a few hundred bytes for each assertion of a change's tests.
+/// Maximum size of an answer: a few hundred bytes for each assertion of a change's tests.
 const LARGEST_ANSWER: u64 = 64 << 20;
 
-/// How long the process may take beyond its own limits: to start on a busy machine, and to end.
+/// Extra time for the process beyond its own limits: to start on a busy machine, and to exit.
 const SLACK: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Lets a process in a sandbox read the files. An answer that does not come, or makes no sense, is none: whoever asked makes
-/// do with the text.
+/// Reads the files in a sandboxed process. A missing or invalid answer counts as empty: callers fall back to the plain
+/// text.
 pub(crate) fn ask(ctx: &mut LegContext<'_>, job: &Job<'_>, question: &Question) -> Result<Answer, LegAbort> {
     if question.files.is_empty() && question.tests.is_empty() {
         return Ok(Answer::default());
@@ -58,14 +58,14 @@ pub(crate) fn ask(ctx: &mut LegContext<'_>, job: &Job<'_>, question: &Question) 
     }
     let text = untrusted::text(&answered, LARGEST_ANSWER).ok().flatten().unwrap_or_default();
     for file in [&asked, &answered] {
-        // The change's own text; it is in the repository, and nobody asks for it here again.
+        // It contains the text of the change, which the repository has anyway.
         let _ = std::fs::remove_file(file);
     }
     let answer = serde_json::from_str(&text).ok().filter(|_| ended.exit == Exit::Code(0));
     Ok(answer.unwrap_or_default())
 }
 
-/// The walls around the process that reads: it sees the system's libraries and itself, and reaches nobody.
+/// Writes the sandbox policy of the process: it sees the system's libraries and itself, and has no network.
 fn policy(ctx: &LegContext<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, LegAbort> {
     if job.definition.config.sandbox == Mode::Off {
         return Ok(None);

@@ -1,8 +1,9 @@
-//! The project's setup: dependencies are installed once for each state of the lock files, in a layer that all tasks share.
+//! The project's setup: installs dependencies once per state of the lock files, in a layer that all tasks share.
 //!
-//! *What a task's agent wrote has no say in a layer that others see.* Setup runs code of the tree (scripts of a manifest, a script of the
-//! repository), so a layer that is shared is made from the base commit, which is the user's own. Work that changes a lock file has a
-//! layer of its own, made from exactly that tree. Setup gets no secrets and a home of its own, and sees committed files only.
+//! *Content from a task's agent never affects a layer that others see.* Setup runs code of the tree (scripts of a
+//! manifest, a script of the repository), so a shared layer is made from the base commit, which is the user's own. Work
+//! that changes a lock file gets its own layer, made from exactly that tree. Setup gets no secrets, has its own home
+//! and sees committed files only.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -26,19 +27,19 @@ use crate::network::{Connection, Verdict};
 use crate::pause::pause;
 use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
 
-/// How often a layer that another task makes is looked for.
+/// Poll interval for a layer that another task is making.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// At most so many hosts are named of each kind.
+/// Maximum number of hosts to name of each kind.
 const MOST_HOSTS: usize = 12;
 
-/// How long a layer is used: what it depends on beyond its key, such as the toolchain, changes without a sign.
+/// Maximum age of a layer. Dependencies outside its key, such as the toolchain, change unnoticed.
 const AGE: Duration = Duration::from_hours(7 * 24);
 
-/// Changes with what a layer consists of.
+/// Format version of layers.
 const FORM: u32 = 2;
 
-/// What setup made for the tree of a commit; `None` if the project has no setup.
+/// Returns the layer of setup for the tree of a commit. `None` if the project has no setup.
 pub(crate) fn layer(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -101,7 +102,7 @@ pub(crate) fn layer(
     }
 }
 
-/// Notes a setup that ran for changed lock files, unless this leg has done so: every gate asks for the same layer.
+/// Records a setup for changed lock files once per leg, because every gate asks for the same layer.
 fn tell_once(ctx: &mut LegContext<'_>, setup: SetupAgain) {
     if !ctx.setups.iter().any(|told| told.is_same(&setup)) {
         ctx.setups.push(setup.clone());
@@ -109,7 +110,7 @@ fn tell_once(ctx: &mut LegContext<'_>, setup: SetupAgain) {
     }
 }
 
-/// The network of setup, in words.
+/// Describes the network access of setup.
 fn reach(config: &Config) -> String {
     let hosts: Vec<String> = config.network.hosts.iter().map(ToString::to_string).collect();
     match config.network.setup {
@@ -120,7 +121,7 @@ fn reach(config: &Config) -> String {
     }
 }
 
-/// The paths that differ in two lists of [`LockedWorkspace::files_at`].
+/// Returns the paths that differ between two lists of [`LockedWorkspace::files_at`].
 fn changed(one: &str, other: &str) -> Vec<String> {
     let path = |row: &str| row.split_once('\t').map(|(_, path)| path.to_owned());
     let (one, other): (BTreeSet<&str>, BTreeSet<&str>) = (one.lines().collect(), other.lines().collect());
@@ -128,7 +129,7 @@ fn changed(one: &str, other: &str) -> Vec<String> {
     paths.into_iter().collect()
 }
 
-/// Where setup connected to.
+/// Summarizes the connections of a setup.
 fn used(changed: Vec<String>, network: String, connections: &[Connection]) -> SetupAgain {
     let hosts = |wanted: Verdict| {
         let hosts = connections.iter().filter(|one| one.verdict == wanted && !one.host.is_empty());
@@ -139,7 +140,8 @@ fn used(changed: Vec<String>, network: String, connections: &[Connection]) -> Se
     SetupAgain { changed, network, reached, refused, earlier: false }
 }
 
-/// The files that decide whether setup has to run again: the lock files, and files of the repository that its command names.
+/// Returns the files that decide whether setup must run again: lock files, and files of the repository that its command
+/// names.
 fn inputs(setup: &Setup) -> Vec<&str> {
     let words: Vec<&str> = match &setup.run {
         Command::Shell(line) => line.split_whitespace().collect(),
@@ -147,7 +149,7 @@ fn inputs(setup: &Setup) -> Vec<&str> {
     };
     let is_path = |word: &&str| {
         let plain = |char: char| char.is_ascii_alphanumeric() || "._-/+".contains(char);
-        // A folder changes with everything in it.
+        // A directory would change with everything in it.
         !word.starts_with(['-', '/', ':'])
             && !word.ends_with(['.', '/'])
             && word.chars().all(plain)
@@ -164,7 +166,8 @@ fn inputs(setup: &Setup) -> Vec<&str> {
     all
 }
 
-/// Where a layer is kept: by everything that it is known to depend on. Without lock files that is the whole tree.
+/// Returns where to keep a layer. The key covers everything it is known to depend on; without lock files that is the
+/// whole tree.
 fn place(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -195,7 +198,7 @@ fn place(
     Ok(Place::new(ctx.runtime, &project, &workspace.hash(&depends.to_string())))
 }
 
-/// Runs setup on the committed files alone, and keeps what it made.
+/// Runs setup on the committed files only, and keeps its result.
 fn make(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -220,7 +223,7 @@ fn make(
     Ok(connections)
 }
 
-/// Runs it in a tree, and gives the connections that it asked for.
+/// Runs setup in a tree and returns its connections.
 fn run(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -247,7 +250,7 @@ fn run(
     Err(of_setup(reason, &ran.connections, &job.definition.config))
 }
 
-/// Runs setup in the workspace itself, once for each state of the lock files: where there are no overlays.
+/// Runs setup in the workspace itself, once per state of the lock files. Used where there are no overlays.
 pub(crate) fn setup_in_place(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -271,7 +274,7 @@ pub(crate) fn setup_in_place(
     Ok(())
 }
 
-/// Gives a tree beside the workspace what setup makes for the tree of `commit`.
+/// Provides the result of setup for a temporary tree.
 pub(crate) fn setup_aside(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -298,7 +301,7 @@ pub(crate) fn setup_aside(
     }
 }
 
-/// Notes a setup that ran where there are no layers, if the lock files of `commit` are not those of the base.
+/// Records a setup without layers, if the lock files of `commit` differ from those of the base.
 fn tell_if_changed(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,

@@ -1,8 +1,8 @@
-//! Which legs of a task share a home, `/tmp` and caches.
+//! Decides which legs of a task share a home, `/tmp` and caches.
 //!
-//! A home belongs to one stage, its agent and the secrets that they are granted. An agent of another stage never sees it: a
-//! `~/.gitconfig` that a coder leaves would otherwise run in a reviewer's `git status`, with the reviewer's secrets. A fix that
-//! goes on with the conversation of the stage that it mends shares that stage's home, as long as both are granted the same.
+//! A home belongs to one stage, its agent and their granted secrets. An agent of another stage never sees it: otherwise
+//! a `~/.gitconfig` left by a coder would run in a reviewer's `git status`, with the reviewer's secrets. A fix that
+//! continues the conversation of the stage it fixes shares that stage's home, as long as both have the same grants.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ use acquit_core::ids::Name;
 use acquit_core::leg::{Entry, Purpose};
 use acquit_core::workflow::{AgentWork, Continue, Work};
 
-/// The agent of a stage and what it is trusted with.
+/// The agent of a stage and its grants.
 #[derive(Hash, PartialEq, Eq)]
 struct Grants<'d> {
     agent: Option<&'d Name>,
@@ -21,7 +21,7 @@ struct Grants<'d> {
     passed: BTreeSet<&'d str>,
 }
 
-/// The name of the home of a leg: one folder name, the same for all legs that share it.
+/// Returns the home of a leg as one directory name, equal for all legs that share it.
 pub(crate) fn of(definition: &Definition, entry: &Entry) -> String {
     let own = work(definition, &entry.stage);
     let stage = match &entry.purpose {
@@ -37,7 +37,7 @@ pub(crate) fn of(definition: &Definition, entry: &Entry) -> String {
     format!("{stage}-{:016x}", hasher.finish())
 }
 
-/// Whether a stage that mends another goes on with that one's conversation.
+/// Returns whether a stage that fixes another one continues its conversation.
 fn goes_on(definition: &Definition, own: &AgentWork, mended: &Name) -> bool {
     let same = |other| grants(definition, own) == grants(definition, other);
     own.session != Continue::Fresh && work(definition, mended).is_some_and(same)

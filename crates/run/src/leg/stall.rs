@@ -1,7 +1,7 @@
-//! Looks whether an agent that still runs can get anywhere, and says when to stop it.
+//! Detects whether a running agent can still make progress, and decides when to stop it.
 //!
-//! Agents retry for minutes what cannot change: a host that acquit refuses, a key that the provider does not know. Some repeat
-//! one command for as long as they are paid for. Neither is waited for.
+//! Some agents retry for minutes what cannot change: a host that acquit blocks, a key that the provider rejects. Some
+//! repeat one command for as long as they are paid. Stop both early.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,36 +14,37 @@ use super::budget::Allowance;
 use crate::network;
 use crate::turn_summary::{ReportedFault, TurnSummary};
 
-/// Between two looks at the proxy's log.
+/// Interval between reads of the proxy's log.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long an agent may retry what only a person can change. A login that expired is renewed within this time.
+/// How long an agent may retry what only a person can change. Renewing an expired login takes less.
 const RETRIES: Duration = Duration::from_secs(4);
-/// How long an agent that gave up for such a reason may take to end. Some load a runtime for seconds more only to leave it.
+/// How long an agent may take to exit after it gave up for such a reason. Some spend seconds on loading a runtime
+/// before they exit.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// An agent that does not say that it retries is stopped after so many refusals and this long. It may have asked for something
-/// else than its model at first.
+/// An agent that does not report retries is stopped after this many blocked connections and this much time. The first
+/// ones may have been for something other than its model.
 const SILENT_REFUSALS: usize = 3;
 const SILENT: Duration = Duration::from_secs(12);
 
 /// Why an agent was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It retries what cannot change; what it said and the proxy's log say what.
+    /// It retries what cannot change. Its output and the proxy's log say what.
     Hopeless,
-    /// It repeats itself; the words say what.
+    /// It repeats itself, as described.
     Loop(String),
-    /// It tried what acquit refuses, at a stage that ends then; the words say what.
+    /// It tried what acquit rejects, at a stage that then ends. The text says what.
     Refused(String),
-    /// It has used up the money or the time that it had; the words say which.
+    /// It used up its cost or time limit, as described.
     Spent(String),
 }
 
-/// Whether an agent says that its provider or the way there failed.
+/// Returns whether an agent reports that its provider or the connection to it failed.
 pub(crate) fn is_outage(trouble: &ReportedFault) -> bool {
     matches!(trouble.fault, Fault::Network | Fault::Server | Fault::Overloaded)
 }
 
-/// Looks after one agent.
+/// Monitors one agent.
 pub(crate) struct StallDetector {
     log: PathBuf,
     hosts: Vec<Host>,
@@ -52,17 +53,17 @@ pub(crate) struct StallDetector {
     refusals: usize,
     refused: Option<Instant>,
     fault: Option<Instant>,
-    /// Whether all its ways out lead through the proxy.
+    /// Whether the proxy is its only way out.
     enclosed: bool,
-    /// Since when it retries without having asked the proxy for anything.
+    /// Since when it retries without a request to the proxy.
     unreached: Option<Instant>,
     allowance: Allowance,
-    /// Where refused commands are noted, if the stage ends at the first.
+    /// File in which rejected commands are recorded, if the stage ends at the first one.
     refused_commands: Option<PathBuf>,
 }
 
 impl StallDetector {
-    /// With the proxy's log, the hosts of the agent's model, and what the agent may use.
+    /// Creates a detector from the proxy's log, the hosts of the agent's model and the agent's budget.
     pub(crate) fn new(log: PathBuf, hosts: &[Host], enclosed: bool, allowance: Allowance) -> Self {
         Self {
             log,
@@ -79,17 +80,17 @@ impl StallDetector {
         }
     }
 
-    /// Stops the agent at the first command that acquit refuses. `noted` is where they are noted.
+    /// Stops the agent at the first command that acquit rejects. Such commands are recorded in `noted`.
     pub(crate) fn halting(self, noted: Option<PathBuf>) -> Self {
         Self { refused_commands: noted, ..self }
     }
 
-    /// What the agent tried that acquit refuses, if it did and that ends its leg.
+    /// Returns the command that acquit rejected, if that ends the leg.
     pub(crate) fn refused_command(&self) -> Option<Stop> {
         refused_command(self.refused_commands.as_deref()?).map(Stop::Refused)
     }
 
-    /// Whether the agent is to be stopped.
+    /// Returns why the agent must be stopped, if it must.
     pub(crate) fn look(&mut self, summary: &TurnSummary) -> Option<Stop> {
         if let Some(words) = summary.steps.cycle() {
             return Some(Stop::Loop(words));
@@ -107,7 +108,7 @@ impl StallDetector {
         let retries = summary.fault.as_ref().filter(|trouble| trouble.again);
         let is_personal =
             |trouble: &&ReportedFault| matches!(trouble.fault, Fault::Login | Fault::Billing | Fault::Model);
-        // One that gave up after some work may have meant a part of it, and ends by itself.
+        // An agent that gave up after some work may have given up only a part of it. It exits on its own.
         let idle = summary.usage.is_empty() && summary.tools == 0;
         let personal = summary.fault.as_ref().filter(is_personal).filter(|trouble| trouble.again || idle);
         self.fault = personal.and_then(|_| self.fault.or_else(|| Some(Instant::now())));
@@ -144,10 +145,10 @@ impl StallDetector {
     }
 }
 
-/// The longest note of a refused command.
+/// Maximum length of a recorded command.
 const NOTE: u64 = 300;
 
-/// The words of a note that a hook in the agent's sandbox left. The agent can write there as well, so they are only words.
+/// Returns what a hook in the agent's sandbox recorded. The agent can write there too, so use it only as text.
 fn refused_command(noted: &std::path::Path) -> Option<String> {
     noted.symlink_metadata().ok()?;
     let text = crate::untrusted::text(noted, NOTE).ok().flatten().unwrap_or_default();

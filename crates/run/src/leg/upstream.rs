@@ -1,9 +1,9 @@
 //! The base branch as others see it: at the forge that the work goes to.
 //!
-//! A task whose workflow publishes or merges delivers to the forge of its repository, if that has one; so what its base branch is
-//! there counts beside what it is in the user's repository, which may not have been fetched for a while. It is fetched with the
-//! login of a push, within a named time, into refs of acquit's own. At the start of a leg a forge that is away is worth a warning. Before
-//! something is delivered it is a reason to wait.
+//! If a workflow publishes or merges, the task delivers to the forge of its repository, if there is one. So the forge's
+//! base branch counts in addition to that of the user's repository, which may not have been fetched for a while. It is
+//! fetched with the credentials of a push, within a time limit, into refs of acquit's own. At the start of a leg, a
+//! forge that is down only causes a warning. Before a delivery it is a reason to wait.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -20,33 +20,34 @@ use crate::workspace::{self, LockedWorkspace};
 
 /// The forge that a task's work goes to.
 pub(crate) struct Upstream {
-    /// Where it is.
+    /// Location of the project at the forge.
     pub(crate) place: Place,
-    /// Certificates that git is to trust.
+    /// CA certificates that git must trust.
     ca: Option<PathBuf>,
-    /// Found when it is first needed: programs may have to be asked for it.
+    /// Looked up on first use, because that may run programs.
     token: OnceCell<Option<Token>>,
 }
 
-/// Why nobody knows where the base branch is at the forge.
+/// Why the forge's base branch is unknown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Missed {
-    /// There is no way to it.
+    /// The forge cannot be accessed.
     #[error("failed to {0}")]
     Forge(forge::Error),
-    /// Git could not talk to it.
+    /// Git could not reach the forge.
     #[error("failed to {words}")]
     Git {
-        /// The whole of what git said, without secrets.
+        /// The whole error message, with secrets redacted.
         words: String,
-        /// The same, to be told apart.
+        /// The error, to distinguish causes.
         #[source]
         source: workspace::Error,
     },
 }
 
 impl Upstream {
-    /// The forge of the leg's task, if its work goes to one. What is wrong with its settings is said by the stage that delivers.
+    /// Returns the forge of the leg's task, if its work goes to one. Invalid settings are reported by the stage that
+    /// delivers.
     pub(crate) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
         let merges = job.definition.config.merge.by == By::Forge;
         let delivers = |work: &Work| match work {
@@ -57,7 +58,7 @@ impl Upstream {
             | Work::Check
             | Work::Human { .. } => false,
         };
-        // What a person merges by hand is merged into the branch of their own repository.
+        // A merge that a person starts by hand goes into the branch of their own repository.
         if job.entry.purpose == Purpose::Merge || job.task.seed.base.branch.is_none() {
             return None;
         }
@@ -75,7 +76,7 @@ impl Upstream {
         }
     }
 
-    /// Its token, if there is one. From here on nothing that leaves the leg has it.
+    /// Returns the token, if there is one. From here on, it is redacted from everything that leaves the leg.
     pub(crate) fn token(
         &self,
         ctx: &mut LegContext<'_>,
@@ -91,7 +92,7 @@ impl Upstream {
         Ok(self.token.get().and_then(Option::as_ref))
     }
 
-    /// How git reaches one of its repositories.
+    /// Returns the connection settings for one of its repositories.
     pub(crate) fn way<'w>(
         &'w self,
         ctx: &LegContext<'_>,
@@ -104,7 +105,7 @@ impl Upstream {
         PushWay { url: &address.url, access, ca: self.ca.as_deref(), proxy }
     }
 
-    /// Looks where the base branch is there. From then on the user's repository has its commits, below a ref of acquit's own.
+    /// Fetches the base branch, so that the user's repository has its commits, under a ref of acquit's own.
     pub(crate) fn look(
         &self,
         ctx: &mut LegContext<'_>,

@@ -1,4 +1,4 @@
-//! Watching what runs: the lease beats, the transcript is written, a cancellation is heard.
+//! Watches a running program: renews the lease, writes the transcript and reacts to a cancellation.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::pause::pause;
 use crate::process::{Next, Watcher};
 use crate::transcript::Transcript;
 
-/// What the agent said is written at least this often, so that viewers are never further behind.
+/// Maximum time until output of the agent is written. Viewers are never further behind.
 const FLUSH: Duration = Duration::from_millis(400);
 
 /// So long before its lease ends, an agent whose harness cannot reach the store is ended: time to end it and everything that it started, before
@@ -23,22 +23,22 @@ const MARGIN: Duration = Duration::from_secs(30);
 pub(crate) struct Watch<'d, 'a> {
     pub(crate) ctx: &'d mut LegContext<'a>,
     pub(crate) transcript: Option<&'d mut Transcript>,
-    /// What the store answered, when it would not go on.
+    /// Error of the store that ended the leg.
     pub(crate) broken: Option<store::Error>,
-    /// Whether a person asked for the end.
+    /// Whether a person cancelled it.
     pub(crate) cancelled: bool,
-    /// Whether it was ended because it stayed after it had said how its turn ended.
+    /// Whether it was killed because it kept running after it reported the end of its turn.
     pub(crate) lingered: bool,
-    /// Says when an agent gets nowhere, and what it said then.
+    /// Detects an agent that makes no progress. `stopped` is its result.
     pub(crate) stall: Option<StallDetector>,
     pub(crate) stopped: Option<Stop>,
-    /// How long it may stay, and since when it does.
+    /// How long the program may keep running after its turn, and since when it does.
     linger: Option<Duration>,
     ended: Option<Instant>,
-    /// What the agent says about how far it is, if it can.
+    /// Progress reports of the agent, if it can send them.
     pub(crate) progress: Option<Progress>,
     flushed: Instant,
-    /// A piece of the transcript that the store has not accepted yet.
+    /// A chunk of the transcript that the store has not accepted yet.
     unwritten: Option<Chunk>,
 }
 
@@ -60,12 +60,13 @@ impl<'d, 'a> Watch<'d, 'a> {
         }
     }
 
-    /// Ends what runs so long after it has said how its turn ended.
+    /// Kills the program this long after it reported the end of its turn.
     pub(crate) fn ending_within(self, linger: Duration) -> Self {
         Self { linger: Some(linger), ..self }
     }
 
-    /// Whether an agent stays although its turn is over. One that says something more has begun another turn.
+    /// Returns whether an agent keeps running although its turn is over. If it prints something more, it has started
+    /// another turn.
     fn stays(&mut self) -> bool {
         let over = self.transcript.as_ref().is_some_and(|transcript| transcript.summary.end.is_some());
         let since = *self.ended.get_or_insert_with(Instant::now);
@@ -75,7 +76,7 @@ impl<'d, 'a> Watch<'d, 'a> {
         over && self.linger.is_some_and(|linger| since.elapsed() >= linger)
     }
 
-    /// Writes what is left after the end. Tries again while the store is away, as long as the lease lasts.
+    /// Writes what is left after the end. Retries while the store is unavailable, as long as the lease lasts.
     pub(crate) fn finish(&mut self) -> Result<(), store::Error> {
         if let Some(transcript) = &mut self.transcript {
             transcript.finish();
@@ -88,7 +89,7 @@ impl<'d, 'a> Watch<'d, 'a> {
         }
     }
 
-    /// Writes what there is now. What a store that is away does not accept is kept, and written later.
+    /// Writes what there is now. Keeps what an unavailable store does not accept, to write it later.
     pub(crate) fn flush(&mut self) {
         if let Err(error) = self.write() {
             self.tolerate(error);
@@ -113,8 +114,8 @@ impl<'d, 'a> Watch<'d, 'a> {
         }
     }
 
-    /// A store that cannot be reached for a moment is no reason to end an agent, as long as the lease lasts. A store that
-    /// says "not yours any more" is.
+    /// Tolerates a store that is briefly unavailable, as long as the lease lasts. Ends the agent if the store reports
+    /// that the leg is no longer ours.
     fn tolerate(&mut self, error: store::Error) {
         if !self.is_passing(&error) {
             self.broken = Some(error);
@@ -130,7 +131,8 @@ impl Watcher for Watch<'_, '_> {
     fn output(&mut self, _offset: u64, bytes: &[u8]) {
         let Some(transcript) = &mut self.transcript else { return };
         transcript.take(bytes);
-        // While the store is away, the transcript keeps the first of each burst and counts the rest; the file has everything.
+        // While the store is unavailable, the transcript keeps the first entries of each burst and counts the rest. The
+        // file has everything.
         let away = self.unwritten.is_some() && self.flushed.elapsed() < FLUSH;
         if transcript.is_full() && self.broken.is_none() && !away {
             self.flush();
