@@ -1,5 +1,5 @@
-//! Any agent that speaks the Agent Client Protocol, seen from the harness: this same binary is the client, inside the sandbox, and prints
-//! [`AgentEvent`] as lines of JSON.
+//! Adapter for any agent that speaks the Agent Client Protocol. This same binary is the client. It runs inside the
+//! sandbox and prints each [`AgentEvent`] as a line of JSON.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use acquit_core::gate::Command;
 use super::{Error, Launch, Parser, Tells, Wanted, program};
 use crate::acp::{Settings, VERB};
 
-/// How the client is started: its settings, and the agent's own command.
+/// Starts the client with its settings and the command of the agent.
 pub(super) fn launch(wanted: &Wanted<'_>, run: &Command) -> Result<Launch, Error> {
     let (agent, args) = program(run)?;
     let settings = Settings::new(wanted.mode, wanted.session, wanted.tools, wanted.allowed);
-    // Texts, an enum and a number: nothing in it that JSON does not have.
+    // Serialization cannot fail: the settings contain only strings, an enum and a number.
     let settings = serde_json::to_string(&settings).unwrap_or_default();
     let mut launch = Launch::new((wanted.runtime.spawner.helper.clone().into(), Vec::new()));
     launch.parts.extend(Some(PathBuf::from(&agent)).filter(|agent| agent.is_absolute()));
@@ -22,7 +22,7 @@ pub(super) fn launch(wanted: &Wanted<'_>, run: &Command) -> Result<Launch, Error
     Ok(launch)
 }
 
-/// A line is one [`AgentEvent`] as JSON; what is not is kept as it is.
+/// Parses each line as one [`AgentEvent`] in JSON. Keeps other lines as raw text.
 pub(super) struct Lines;
 
 impl Parser for Lines {

@@ -1,8 +1,8 @@
-//! Aider: `aider --message-file`, the prompt as a file.
+//! Aider: `aider --message-file`, with the prompt as a file.
 //!
-//! It prints words for people, and its exit code is 0 whatever happened. So its answer counts as given when it tells the
-//! tokens of one, and as failed when an error of its library was the last word. Its edits are text of the answer; there are
-//! no tools and no conversations to continue.
+//! It prints text for people and always exits with 0. So a turn counts as successful when it reports the tokens of an
+//! answer, and as failed when an error of its library comes last. Its edits are part of the answer text. It has no
+//! tools, and its conversations cannot be continued.
 
 use std::ffi::OsString;
 
@@ -30,7 +30,7 @@ pub(super) const FACTS: Facts = Facts {
     servers: &["OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"],
     login_variables: &[],
     keys: super::product::PROVIDER_KEYS,
-    // Prices of others would be fetched from elsewhere.
+    // Otherwise it downloads the prices of models.
     quiet: &[("LITELLM_LOCAL_MODEL_COST_MAP", "True")],
     supports: Supports {
         sessions: Support::No,
@@ -43,14 +43,14 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Partly("by its words"),
     },
-    // Editing is all that it does.
+    // It can only edit files.
     holds: Holds { edit: Hold::Told, run: Hold::Lacking, web: Hold::Lacking, commands: Hold::Lacking },
     reads_agents_md: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-/// Nobody is there to be asked, nothing of it stays in the workspace, and the commits are the harness's business.
+/// Runs without prompts, leaves no files in the workspace, and leaves commits to the harness.
 const ALONE: [&str; 19] = [
     "--yes-always",
     "--no-pretty",
@@ -73,7 +73,7 @@ const ALONE: [&str; 19] = [
     "/dev/null",
 ];
 
-/// What it says after an error that its key is wrong.
+/// Printed after an error because of an invalid key.
 const NO_KEY: &str = "The API provider is not able to authenticate you";
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
@@ -85,26 +85,26 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["--message-file".into(), wanted.prompt.as_os_str().to_owned()]);
 }
 
-/// Reads the lines.
+/// Parses the output.
 pub(super) struct Lines {
     hearing: Hearing,
     spend: Spend,
     model: Option<String>,
     place: Place,
-    /// An error whose words are not over yet: it wraps them at 80 columns.
+    /// An incomplete error message: aider wraps text at 80 columns.
     error: String,
 }
 
-/// How far the output is.
+/// Position in the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Before the answer: what it found out about itself.
+    /// Before the answer: information about aider itself.
     Head,
-    /// In the answer, or after it.
+    /// In or after the answer.
     Answer,
-    /// In the words of an error.
+    /// Inside an error message.
     Error,
-    /// An answer came to its end.
+    /// An answer is complete.
     Answered,
     /// It was told to stop.
     Stopped,
@@ -122,7 +122,7 @@ impl Lines {
     }
 
     fn words(&mut self, text: &str, said: &mut Vec<AgentEvent>) {
-        /// An error goes on for a few lines.
+        /// An error message spans a few lines.
         const ERROR: usize = 4 * 1024;
         if text.starts_with("litellm.") {
             self.place = Place::Error;
@@ -132,7 +132,7 @@ impl Lines {
             said.push(model_failure::said(about(&error), &error, Then::Again, (self.hearing.now)()));
             self.place = Place::Answer;
         } else if self.place == Place::Error && text.starts_with(NO_KEY) {
-            // Its last words; leaving takes it seconds more.
+            // This is its last message. Exiting takes it seconds more.
             let error = format!("{}\n{text}", std::mem::take(&mut self.error));
             said.extend(model_failure::end(about(&error), error, (self.hearing.now)()));
             self.place = Place::Answer;
@@ -161,7 +161,7 @@ impl Lines {
         }
     }
 
-    /// `Tokens: 1.2k sent, 300 cache hit, 50 received. Cost: $0.0043 message, $0.0043 session.`
+    /// Parses `Tokens: 1.2k sent, 300 cache hit, 50 received. Cost: $0.0043 message, $0.0043 session.`
     fn usage(&self, text: &str) -> Usage {
         let (tokens, cost) = text.split_once(". Cost: ").unwrap_or((text, ""));
         let mut usage =
@@ -185,7 +185,7 @@ impl Lines {
     }
 }
 
-/// `1.2k`, `50`, `3.4M`.
+/// Parses `1.2k`, `50`, `3.4M`.
 fn count(text: &str) -> Option<u64> {
     let (number, factor) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1_000),
@@ -198,7 +198,7 @@ fn count(text: &str) -> Option<u64> {
     whole.checked_mul(factor)?.checked_add(tenths * factor / 10)
 }
 
-/// Its library names its errors.
+/// Classifies an error by the name that its library prints.
 fn about(error: &str) -> ModelFailure {
     let name = error.strip_prefix("litellm.").unwrap_or(error);
     let name = &name[..name.bytes().take_while(u8::is_ascii_alphanumeric).count()];

@@ -1,7 +1,7 @@
-//! Who pays for an agent's model.
+//! Checks who pays for an agent's model.
 //!
-//! Most agents take a key from the environment in place of their login without a word, and a night of work is then on another
-//! bill. So an agent whose configuration names who pays is not started where somebody else would.
+//! Most agents silently prefer a key from the environment over their login, so that a night of work ends up on another
+//! bill. If the configuration says who pays, the agent does not start where someone else would.
 
 use std::ffi::{OsStr, OsString};
 
@@ -9,34 +9,34 @@ use acquit_core::config::{Adapter, Agent, Billing};
 
 use super::Facts;
 
-/// Another identity would pay than was named.
+/// Someone other than the configured identity would pay.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A key would be taken in place of the login.
+    /// The agent would use a key instead of the login.
     #[error(
         "the login of {agent} was to pay (billing = \"login\" in acquit.toml), but it would take the key in {variable} \
          instead; remove {variable} from `env`, `pass_env` and `secrets` of the agent, or write billing = \"key\""
     )]
     Key {
-        /// The agent's product.
+        /// Product name of the agent.
         agent: &'static str,
-        /// The variable with the key.
+        /// Variable with the key.
         variable: &'static str,
     },
-    /// There is no key, and a login would be taken or nothing.
+    /// There is no key, so the agent would use a login or nothing.
     #[error(
         "a key was to pay for {agent} (billing = \"key\" in acquit.toml), but it gets none; declare {variable} under [secrets] and \
          name it in `secrets` of the agent"
     )]
     NoKey {
-        /// The agent's product.
+        /// Product name of the agent.
         agent: &'static str,
-        /// The variable that it would look at first.
+        /// Variable that it checks first.
         variable: &'static str,
     },
 }
 
-/// Looks who would pay for an agent that gets this environment.
+/// Checks who would pay for an agent with this environment.
 pub fn check(agent: &Agent, env: &[(OsString, OsString)]) -> Result<(), Error> {
     let (Adapter::Product { product }, Some(billing)) = (&agent.adapter, agent.billing) else {
         return Ok(());

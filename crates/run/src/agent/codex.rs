@@ -1,7 +1,7 @@
-//! Codex: `codex exec --json`, the prompt on standard input.
+//! Codex: `codex exec --json`, with the prompt on standard input.
 //!
-//! It tells neither its model nor what anything costs, and its usage is the total of the conversation. Errors are words only;
-//! those that begin with "Reconnecting" are not the end.
+//! It reports neither its model nor costs, and its usage is the total of the conversation. Errors are plain text; those
+//! that start with "Reconnecting" are not final.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -51,7 +51,7 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::Partly("as a length of time"),
         ending: Support::Yes,
     },
-    // It reads by commands too, and whatever runs commands can edit.
+    // It also reads through commands, and a command can edit anything.
     holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused, commands: Hold::Told },
     reads_agents_md: true,
     launch,
@@ -59,14 +59,13 @@ pub(super) const FACTS: Facts = Facts {
 };
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
-    // Its own sandbox would stand inside of ours. Plugins are fetched from elsewhere; a network that is not there would be
-    // waited for without end.
+    // Its own sandbox would be nested in ours. Plugins are downloaded. Without a network it would retry forever.
     launch.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", "danger-full-access"]);
     launch.args(["--disable", "plugins", "--disable", "unbounded_connection_retries"]);
     let mut set = |key: &str, value: String| launch.args(["-c".to_owned(), format!("{key}={value}")]);
     set("analytics.enabled", "false".to_owned());
     set("check_for_update_on_startup", "false".to_owned());
-    // Its model's provider searches, so no wall of ours is in the way. Commands it needs for reading.
+    // The provider of its model performs the search, so our sandbox cannot block it. It needs commands for reading.
     if wanted.refuses(Tool::Web) {
         set("web_search", toml_text("disabled"));
     }
@@ -94,22 +93,22 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-"]);
 }
 
-/// A text as TOML has it.
+/// Formats a string as TOML.
 fn toml_text(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// How many uses of tools are remembered as begun.
+/// Maximum number of started tool uses to remember.
 const BEGUN: usize = 10_000;
 
-/// Reads the lines.
+/// Parses the output.
 pub(super) struct Lines {
     hearing: Hearing,
     spend: Spend,
-    /// Tools whose use was told when it began.
+    /// Tool uses that were reported at their start.
     begun: HashSet<String>,
     last_text: String,
-    /// An error that was not yet followed by an end.
+    /// An error that may still be followed by the end of the turn.
     error: Option<String>,
 }
 
@@ -173,7 +172,7 @@ struct Answer<'a> {
     content: Option<&'a RawValue>,
 }
 
-/// Its input has in it what came from a cache and what went into one.
+/// Input includes tokens read from and written to a cache.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Used {
@@ -247,7 +246,7 @@ impl Lines {
             "mcp_tool_call" => said.push(answer(item, ok)),
             "file_change" | "web_search" => said.push(AgentEvent::ToolResult { ok, text: String::new() }),
             "error" => {
-                // It goes on all the same. Most are remarks about itself.
+                // It continues after these. Most are remarks about itself.
                 let text = json::words(item.message);
                 said.push(match model_failure::in_text(&text) {
                     ModelFailure::Fault(Fault::Other) => json::raw(&text),
@@ -268,7 +267,7 @@ impl Lines {
                 (self.hearing.now)(),
             ));
         } else {
-            // The end of the turn says it again.
+            // The end of the turn repeats it.
             self.error = Some(text.to_owned());
         }
     }
@@ -299,7 +298,7 @@ impl Lines {
     }
 }
 
-/// The use of a tool that an item stands for.
+/// Converts an item into a tool use.
 fn tool(item: &Item<'_>) -> Option<AgentEvent> {
     let (name, input) = match item.kind.as_ref() {
         "command_execution" => ("shell".to_owned(), json::words(item.command)),
@@ -314,7 +313,7 @@ fn tool(item: &Item<'_>) -> Option<AgentEvent> {
     Some(AgentEvent::ToolUse { name, input })
 }
 
-/// The answer of a tool of a server.
+/// Returns the result of an MCP tool.
 fn answer(item: &Item<'_>, ok: bool) -> AgentEvent {
     let error = json::part::<Failure<'_>>(item.error).map(|error| json::words(error.message));
     match error {

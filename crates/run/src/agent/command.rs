@@ -1,10 +1,10 @@
-//! Any program: the prompt on its standard input, plain text on its standard output.
+//! Any program: the prompt on standard input, plain text on standard output.
 
 use acquit_core::agent::AgentEvent;
 
 use super::Parser;
 
-/// Every line is something said.
+/// Reports every line as a message of the agent.
 pub(super) struct PlainText;
 
 impl Parser for PlainText {

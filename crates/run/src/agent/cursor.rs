@@ -1,7 +1,7 @@
-//! Cursor's agent: `cursor-agent -p --output-format stream-json`, the prompt on standard input.
+//! Cursor's agent: `cursor-agent -p --output-format stream-json`, with the prompt on standard input.
 //!
-//! Written from its public documentation and not tried against the program, which cannot be run without an account. It tells
-//! neither usage nor costs. On a failure it says why on its error output, and its last record may be missing.
+//! Written from its public documentation and untested, because the program does not run without an account. It reports
+//! neither usage nor costs. On a failure it prints the reason to stderr, and its last record may be missing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
-    // Never tried.
+    // Untested.
     holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told, commands: Hold::Told },
     reads_agents_md: true,
     launch,
@@ -62,7 +62,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(extra);
 }
 
-/// Reads the lines.
+/// Parses the output.
 pub(super) struct Lines {
     hearing: Hearing,
     last_text: String,
@@ -80,7 +80,7 @@ struct Record<'a> {
     message: Option<Message<'a>>,
     #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    /// One key, which is the tool's name.
+    /// An object with one key, the name of the tool.
     #[serde(borrow, default)]
     tool_call: Option<&'a RawValue>,
     #[serde(default)]
@@ -103,7 +103,7 @@ struct Call<'a> {
     result: Option<&'a RawValue>,
 }
 
-/// The answer of a tool has one key that says how it went.
+/// The result of a tool has one key that says how it went.
 #[derive(Deserialize)]
 struct Answer<'a> {
     #[serde(borrow, default)]
@@ -148,7 +148,7 @@ impl Lines {
     fn result(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let text = json::text(record.result).unwrap_or_default();
         if record.subtype.as_deref() == Some("success") && record.is_error == Some(false) {
-            // The result is everything that was said, put together.
+            // The result is the concatenation of all messages.
             let text = if text.ends_with(&self.last_text) { String::new() } else { text };
             return said.push(AgentEvent::End { ok: true, text });
         }
@@ -156,7 +156,7 @@ impl Lines {
     }
 }
 
-/// The use of a tool, and its answer.
+/// Reports a tool use and its result.
 fn call(record: &Record<'_>, subtype: &str, said: &mut Vec<AgentEvent>) {
     let calls: BTreeMap<String, &RawValue> = json::part(record.tool_call).unwrap_or_default();
     let Some((name, call)) =

@@ -1,4 +1,4 @@
-//! Which agents are on this machine: where, and in which version. Nothing here asks a model.
+//! Finds the agents on this machine, with path and version. Nothing here asks a model.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::product::{Facts, Version};
 use crate::process::{Call, Exit, Guard};
 use crate::runtime::Runtime;
 
-/// How long a program may take to say its version. Some load a whole runtime first.
+/// Timeout for printing the version. Some programs load a whole runtime first.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
-/// The longest version that is shown.
+/// Maximum length of a version to show.
 const SHOWN: usize = 100;
 
-/// Looks for the program of a product, or for another one in its place.
+/// Finds the program of a product, or a given one instead.
 pub fn find(runtime: &Runtime, product: Product, instead: Option<&str>) -> Option<PathBuf> {
     let environment = &runtime.environment;
     let program = match instead {
@@ -28,12 +28,12 @@ pub fn find(runtime: &Runtime, product: Product, instead: Option<&str>) -> Optio
     crate::process::is_executable(&program).then_some(program)
 }
 
-/// Why this version of a product does not work, if that is known.
+/// Returns why this version of a product does not work, if known.
 pub fn trouble(product: Product, version: &str) -> Option<&'static str> {
     Version::in_text(version).and_then(|version| Facts::of(product).trouble_with(version))
 }
 
-/// What the program of a product says its version is outside of the sandbox, or why it says nothing.
+/// Returns the version that the program of a product prints outside of the sandbox, or why it prints none.
 pub fn version(runtime: &Runtime, product: Product, program: &Path) -> Result<String, String> {
     let facts = Facts::of(product);
     let mut env = runtime.common_variables();

@@ -1,8 +1,9 @@
-//! Gemini CLI: `gemini --output-format stream-json`, the prompt on standard input.
+//! Gemini CLI: `gemini --output-format stream-json`, with the prompt on standard input.
 //!
-//! It is told by a file of settings. The system's counts before the user's own, but is believed only where root alone can have
-//! written it; so the same file is the user's too, in the home that the sandbox gives it. It relaunches itself unless told not to, and
-//! then hears no signals. Its exit code is the status of HTTP modulo 256; its `result` says whether it went well.
+//! It is configured with a settings file. The system's file takes precedence over the user's, but is trusted only if
+//! nobody but root can have written it. So the same file is also placed as the user's, in the home that the sandbox
+//! provides. It relaunches itself unless told not to, and then ignores signals. Its exit code is the HTTP status modulo
+//! 256; its `result` says whether it succeeded.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,11 +60,11 @@ pub(super) const FACTS: Facts = Facts {
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-/// How often it asks a model that fails. By itself it goes on for minutes, and the harness knows better what else to do.
+/// Attempts for a failing model. Its default goes on for minutes, and the harness has better ways to wait.
 const ATTEMPTS: u32 = 4;
 
-/// Rules that allow these commands, with any arguments, and no other. It looks at each command of a line. The rule that refuses is about
-/// arguments: one about the tool alone would take it away.
+/// Builds rules that allow only these commands, with any arguments. It checks each command of a line. The deny rule
+/// matches arguments, because a rule for the tool alone would remove the tool.
 fn only(commands: &[String]) -> String {
     let tool = "[[rule]]\ntoolName = \"run_shell_command\"\n";
     format!(
@@ -75,7 +76,7 @@ fn only(commands: &[String]) -> String {
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["--output-format", "stream-json", "--approval-mode", "yolo"]);
-    // Its tools write nowhere else.
+    // Its tools cannot write anywhere else.
     launch.args(["--include-directories".into(), wanted.output.as_os_str().to_owned()]);
     if let Some(model) = wanted.model {
         launch.args(["-m", model]);
@@ -84,7 +85,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
         Some(session) => launch.args(["--resume", &session.id]),
         None => launch.args(["--session-id", wanted.new_session]),
     }
-    // Without a choice it refuses to work, also with a key.
+    // It does not run without a choice here, even with a key.
     let by_key = wanted.agent.billing == Some(Billing::Key)
         || (wanted.agent.billing.is_none() && has_variable(wanted, FACTS.keys));
     let mut settings = json!({
@@ -103,7 +104,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
             json!({ (Server::NAME): { "command": program, "args": args, "env": env, "trust": true } });
     }
     let tools = [
-        // Its tool for whole files stays, for the output.
+        // Keep its tool for writing whole files: it needs that for its output.
         (Tool::Edit, "replace"),
         (Tool::Run, "run_shell_command"),
         (Tool::Web, "web_fetch"),
@@ -121,19 +122,19 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     let file = launch.file(wanted, "gemini-settings.json", settings.to_string());
     launch.placed.push((".gemini/settings.json".into(), file.clone()));
     launch.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", file);
-    // Its shell turns git's hooks off by variables, and with them the line that names the task in each commit. What stands in
-    // this variable, as `git -c` has it, counts after those.
+    // Its shell disables git hooks through variables, and with them the trailer that names the task in each commit.
+    // This variable, in the format of `git -c`, overrides those.
     launch.set("GIT_CONFIG_PARAMETERS", "'core.hooksPath=.git/hooks'");
     launch.args(extra);
 }
 
-/// Reads the lines.
+/// Parses the output.
 pub(super) struct Lines {
     hearing: Hearing,
     spend: Spend,
-    /// Words of the model that are not said yet: they come in pieces.
+    /// Pending text of the model, which arrives in pieces.
     words: String,
-    /// The last error that was told, for an end that does not name its own.
+    /// The last reported error, for an end that does not name one.
     error: String,
 }
 
@@ -173,7 +174,7 @@ struct Failure<'a> {
     message: Option<&'a RawValue>,
 }
 
-/// Usage of the process; its input has what came from a cache in it.
+/// Usage of the process. Input includes cached tokens.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Stats {
@@ -222,7 +223,7 @@ impl Lines {
                     self.flush(said);
                 }
             }
-            // What the user said.
+            // The user's message.
             "message" => self.flush(said),
             "tool_use" => said.push(AgentEvent::ToolUse {
                 name: record.tool_name.as_deref().unwrap_or_default().to_owned(),

@@ -1,8 +1,8 @@
-//! What the parsers of JSON lines share: reading without building a tree, and what becomes of a line that is not understood.
+//! Shared code of the JSON-lines parsers: reading without building a tree, and handling lines that are not understood.
 //!
-//! Agents print whole files as one line, and add kinds and fields with every version. So a line is read into the few fields
-//! that matter, borrowed; the rest is passed over without looking at it more than JSON demands, however deep it is. Of a
-//! large text only the beginning is decoded. Key order means nothing.
+//! Agents print whole files as one line, and add kinds and fields with every version. So a line is read into the few
+//! fields that matter, by reference. The rest is skipped with no more work than JSON requires, however deep it is. Only
+//! the beginning of a large text is decoded. Key order does not matter.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use acquit_core::agent::{AgentEvent, TEXT_LIMIT};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
-/// nobody reads a line of megabytes at a glance.
+/// Maximum length of a line to read; the rest is skipped. Agents print whole files as one line of JSON, but nobody
+/// reads megabytes at a glance.
 pub(crate) const LINE_LIMIT: usize = 1024 * 1024;
 
-/// How much of a tool's input or answer is taken over. More than is shown, so that a secret at the border of what is shown is
-/// still whole when secrets are taken out.
+/// Maximum size of a tool's input or result to keep. Larger than what is shown, so that a secret at the cut is still
+/// complete when it is redacted.
 pub(super) const TAKEN: usize = 4 * TEXT_LIMIT;
 
-/// How many parts of one message are looked at: a line of nothing but empty parts costs no more than a long one.
+/// Maximum number of parts of a message to read. So a line full of empty parts costs no more than a long one.
 pub(super) const PARTS: usize = 1_000;
 
-/// The longest escape of JSON: two halves of one character.
+/// Length of the longest JSON escape: a surrogate pair.
 const ESCAPE: usize = 12;
 
-/// A short text, borrowed unless it has escapes in it. An `Option<Cow<str>>` would be copied each time.
+/// A short string, borrowed unless it contains escapes. An `Option<Cow<str>>` would always be copied.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -43,7 +43,8 @@ impl std::ops::Deref for Word<'_> {
     }
 }
 
-/// Reads a line of JSON and gives it to `take`. What is no JSON is said as it is, what has another form counts as unknown.
+/// Parses a line of JSON and passes it to `take`. Reports a line that is not JSON as raw text, and one with another
+/// structure as unknown.
 pub(super) fn line<'a, T: Deserialize<'a>>(
     line: &'a [u8],
     said: &mut Vec<AgentEvent>,
@@ -62,12 +63,12 @@ pub(super) fn line<'a, T: Deserialize<'a>>(
     }
 }
 
-/// What is left of a line that was longer than the limit, closed where it was cut, so that its beginning can be read.
+/// Closes JSON that was cut at the line limit, so that its beginning can be parsed.
 pub(super) fn whole(line: &[u8]) -> Cow<'_, [u8]> {
     if line.len() < LINE_LIMIT {
         return Cow::Borrowed(line);
     }
-    // The cut may have gone through a character.
+    // The cut may be inside a character.
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
         Err(error) if line.len() - error.valid_up_to() < 4 => {
@@ -78,12 +79,12 @@ pub(super) fn whole(line: &[u8]) -> Cow<'_, [u8]> {
     mended(text).map_or(Cow::Borrowed(line), |text| Cow::Owned(text.into_bytes()))
 }
 
-/// Part of JSON, decoded if it has the form that is wanted.
+/// Decodes a JSON value, if it has the expected type.
 pub(super) fn part<'a, T: Deserialize<'a>>(value: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(value?.get()).ok()
 }
 
-/// The parts of a list, as far as they are looked at; one alone counts as a list.
+/// Decodes the items of a list, up to the limit. A single value counts as a list.
 pub(super) fn parts<'a, T: Deserialize<'a>>(value: Option<&'a RawValue>) -> Vec<T> {
     let Some(value) = value else { return Vec::new() };
     if !value.get().starts_with('[') {
@@ -93,7 +94,7 @@ pub(super) fn parts<'a, T: Deserialize<'a>>(value: Option<&'a RawValue>) -> Vec<
     list.into_iter().take(PARTS).filter_map(|value| part(Some(value))).collect()
 }
 
-/// Text wherever it may be: a string, or parts that have a `text`. At most about [`TAKEN`].
+/// Returns text from a string or from parts with a `text`. At most about [`TAKEN`].
 pub(super) fn words(value: Option<&RawValue>) -> String {
     #[derive(Deserialize)]
     struct Part<'a> {
@@ -118,7 +119,7 @@ pub(super) fn words(value: Option<&RawValue>) -> String {
     }
 }
 
-/// The beginning of a text: of a long one the rest is not even decoded. Empty if it is no text.
+/// Decodes the beginning of a string. Does not even decode the rest of a long one. Empty if it is not a string.
 fn beginning(value: &RawValue) -> String {
     let literal = value.get();
     if literal.len() <= 2 * TAKEN {
@@ -128,17 +129,17 @@ fn beginning(value: &RawValue) -> String {
     cut.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// A text as the agent wrote it, whole.
+/// Decodes a whole string.
 pub(super) fn text(value: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(value?.get()).ok()
 }
 
-/// JSON as it stands there, in short.
+/// Returns JSON as written, shortened.
 pub(super) fn shown(value: Option<&RawValue>) -> String {
     value.map(|value| at_most(value.get(), TAKEN).to_owned()).unwrap_or_default()
 }
 
-/// A line that is not understood.
+/// Reports a line that is not understood.
 fn strange(text: &str) -> AgentEvent {
     #[derive(Deserialize)]
     struct Kind<'a> {
@@ -155,19 +156,19 @@ fn strange(text: &str) -> AgentEvent {
     }
 }
 
-/// A record of a kind that nobody knows.
+/// Reports a record of an unknown kind.
 pub(super) fn unknown(kind: &str) -> AgentEvent {
-    /// A longer name is no name.
+    /// Maximum length of a kind.
     const NAME: usize = 100;
     AgentEvent::Unknown { kind: at_most(kind, NAME).to_owned() }
 }
 
-/// A line as it is.
+/// Reports a line as raw text.
 pub(super) fn raw(text: &str) -> AgentEvent {
     AgentEvent::Raw { text: at_most(text, TAKEN).to_owned() }
 }
 
-/// The beginning of a text, to a character's border.
+/// Truncates text at a character boundary.
 pub(super) fn at_most(text: &str, limit: usize) -> &str {
     if text.len() <= limit {
         return text;
@@ -179,7 +180,7 @@ pub(super) fn at_most(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Closes JSON that was cut: an open text first, then everything around it. `None` where that cannot be told.
+/// Closes truncated JSON: first an open string, then everything around it. `None` if it is not valid up to the cut.
 fn mended(text: &str) -> Option<String> {
     let mut open = Vec::new();
     let (mut within, mut escaped) = (false, false);
@@ -189,7 +190,7 @@ fn mended(text: &str) -> Option<String> {
             _ if escaped => escaped = false,
             b'\\' if within => {
                 escaped = true;
-                // The second half of a character belongs to the first.
+                // The second half of a surrogate pair belongs to the first.
                 if at - last_escape != ESCAPE / 2 || !text[last_escape..].starts_with("\\ud") {
                     last_escape = at;
                 }
@@ -201,7 +202,7 @@ fn mended(text: &str) -> Option<String> {
             _ => {}
         }
     }
-    // An escape near the end may not be whole: it goes.
+    // An escape near the end may be incomplete, so drop it.
     let cut = within && last_escape > 0 && text.len() - last_escape < ESCAPE;
     let mut mended = text[..if cut { last_escape } else { text.len() }].to_owned();
     if within {

@@ -1,10 +1,10 @@
-//! Agents: how each is started, and what it prints turned into one language.
+//! Agents: how to start each one, and how to convert its output into common events.
 //!
-//! An adapter is a file here: it makes a [`Launch`] of what is wanted, a [`Parser`] that turns a line of output into
-//! [`AgentEvent`]s, and [`Facts`] that a person can look up. The harness starts, watches and ends every agent in the same way.
+//! Each adapter is a file here. It provides a [`Launch`] for what is wanted, a [`Parser`] that converts lines of output
+//! into [`AgentEvent`]s, and [`Facts`] for people. The harness starts, watches and ends every agent in the same way.
 //!
-//! The prompt comes on standard input or as a file, never as an argument. What an agent's own sandbox and questions would do
-//! is left to ours: they are turned off.
+//! The prompt comes on standard input or as a file, never as an argument. An agent's own sandbox and permission prompts
+//! are disabled, because ours replaces them.
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -47,95 +47,95 @@ pub(crate) use json::LINE_LIMIT;
 pub use product::Facts;
 pub use scripted::VERB as SCRIPTED_VERB;
 
-/// What is wanted of an agent.
+/// Input for starting an agent.
 pub struct Wanted<'a> {
-    /// The agent, as configured.
+    /// The agent as configured.
     pub agent: &'a Agent,
-    /// Where it runs.
+    /// The runtime.
     pub runtime: &'a Runtime,
-    /// What kind of turn it is.
+    /// Kind of the turn.
     pub mode: Mode,
-    /// What its definition lets it use; `None` for everything.
+    /// Tools that its definition allows. `None` for all.
     pub allowed: Option<&'a [Tool]>,
-    /// The only commands that it may run, by their first words; any if there are none.
+    /// Commands that it may run, by their first words. Any command if empty.
     pub commands: &'a [String],
-    /// The model, with aliases replaced; `None` leaves it to the agent.
+    /// Model, with aliases resolved. `None` leaves the choice to the agent.
     pub model: Option<&'a str>,
-    /// The file with the prompt, which is also its standard input.
+    /// File with the prompt, which is also its standard input.
     pub prompt: &'a Path,
-    /// The folder for the agent's files, outside of the workspace.
+    /// Directory for the agent's files, outside of the workspace.
     pub output: &'a Path,
-    /// A folder of the leg for files that the agent only reads.
+    /// Directory of the leg for files that the agent only reads.
     pub settings: &'a Path,
-    /// The conversation to continue.
+    /// Conversation to continue.
     pub session: Option<&'a Session>,
-    /// A UUID for the conversation, where the agent lets others choose it.
+    /// UUID for the conversation, for agents that accept one.
     pub new_session: &'a str,
-    /// The server of acquit's own tools.
+    /// Server of acquit's own tools.
     pub tools: Option<&'a Server>,
-    /// The form of what it is to report at the end, as JSON Schema.
+    /// JSON Schema of the final report.
     pub schema: Option<&'a Value>,
 }
 
-/// How an agent is started. Its prompt comes on standard input.
+/// How to start an agent. Its prompt comes on standard input.
 #[derive(Debug)]
 pub struct Launch {
-    /// The program.
+    /// Program.
     pub program: OsString,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<OsString>,
-    /// Its whole environment.
+    /// The complete environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Files that it consists of, wherever they are: it must be able to read them.
+    /// Files that the agent consists of. It must be able to read them.
     pub parts: Vec<PathBuf>,
-    /// Files with their texts that must be there before it starts, below the folder for settings.
+    /// Files to write before the start, with their content, in the directory for settings.
     pub files: Vec<(PathBuf, String)>,
-    /// Those of them that it looks for in its home: the name below the home, and the file. Only the home that the sandbox gives
-    /// it has them; the user's own stays as it is.
+    /// Those of `files` that the agent looks for in its home: path relative to the home, and the file. They appear only
+    /// in the home that the sandbox provides; the user's own home does not change.
     pub placed: Vec<(PathBuf, PathBuf)>,
-    /// The hosts of its model.
+    /// Hosts of its model.
     pub hosts: Vec<Host>,
-    /// Files of its login, which it can read.
+    /// Credential files that it can read.
     pub login: Vec<String>,
 }
 
-/// Whether an agent of a kind says how its turn ended.
+/// Whether a kind of agent reports how its turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// It says so; its silence means that it was cut off.
+    /// It reports the end. Without a report, it was interrupted.
     Its,
-    /// It has no way to.
+    /// It cannot report the end.
     Nothing,
 }
 
-/// Turns lines of output into what was said.
+/// Converts lines of output into events.
 pub trait Parser {
-    /// Whether it says how its turn ended.
+    /// Returns whether the agent reports how its turn ended.
     fn tells(&self) -> Tells {
         Tells::Nothing
     }
 
-    /// Reads one line, without its end. Whatever it is, this neither fails nor panics.
+    /// Parses one line, without its line ending. Never fails or panics, whatever the input.
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>);
 
-    /// The output is over: says what follows from that.
+    /// Reports what follows from the end of the output.
     fn finish(&mut self, said: &mut Vec<AgentEvent>) {
         let _ = said;
     }
 }
 
-/// What a parser must know of the turn.
+/// What a parser must know about the turn.
 #[derive(Clone, Debug)]
 pub struct Hearing {
-    /// What the conversation had used before: some agents only tell totals.
+    /// Usage of the conversation before this turn. Some agents report only totals.
     pub before: Usage,
-    /// The model that was asked for, for agents that do not name it.
+    /// Requested model, for agents that do not name it.
     pub model: Option<String>,
-    /// Whether the last message is to be a report in a given form.
+    /// Whether the last message must be a structured report.
     pub structured: bool,
-    /// Who pays, as far as the configuration says.
+    /// Who pays, if configured.
     pub billing: Option<Billing>,
-    /// Prices of the user's own.
+    /// The user's own prices.
     pub prices: Prices,
     /// The clock, for times that agents give without a date.
     pub now: fn() -> Timestamp,
@@ -144,18 +144,18 @@ pub struct Hearing {
 /// Why an agent cannot be started as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A variable that the agent is to get is not set.
+    /// A variable to pass to the agent is not set.
     #[error("give the agent ${0}: it is not set in the environment of acquit")]
     Unset(String),
-    /// A command without a program.
+    /// The command is empty.
     #[error("start the agent: its command is empty")]
     Empty,
-    /// A form of report that it does not have.
+    /// The agent does not support this kind of report.
     #[error("start the agent: {0} has no structured output; remove report = \"structured\" from acquit.toml")]
     Unstructured(&'static str),
 }
 
-/// How an agent reports first of all: as configured, as far as it can.
+/// Returns how an agent reports its outcome: as configured, if it supports that.
 pub fn reports(agent: &Agent) -> Result<Reporting, Error> {
     let supports = match &agent.adapter {
         Adapter::Command { .. } => return Ok(Reporting::File),
@@ -171,7 +171,7 @@ pub fn reports(agent: &Agent) -> Result<Reporting, Error> {
     }
 }
 
-/// How this agent is started, before what belongs to the leg.
+/// Returns how to start this agent, without what depends on the leg.
 pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
     let Wanted { agent, runtime, .. } = *wanted;
     let mut launch = match &agent.adapter {
@@ -185,7 +185,7 @@ pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
         }
         Adapter::Product { product } => product::launch(*product, wanted),
     };
-    // What the configuration says comes last, and so it counts.
+    // The configuration comes last, so it takes precedence.
     let mut env = runtime.common_variables();
     env.append(&mut launch.env);
     for name in &agent.pass_env {
@@ -204,7 +204,7 @@ pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
     Ok(launch)
 }
 
-/// Reads what this agent prints.
+/// Returns the parser for the output of this agent.
 pub fn parser(adapter: &Adapter, hearing: Hearing) -> Box<dyn Parser> {
     match adapter {
         Adapter::Command { .. } => Box::new(command::PlainText),
@@ -238,7 +238,7 @@ impl Launch {
         self.env.push((name.into(), value.into()));
     }
 
-    /// Adds a file for the agent to read, and says where it will be.
+    /// Adds a file for the agent to read, and returns its path.
     fn file(&mut self, wanted: &Wanted<'_>, name: &str, text: String) -> PathBuf {
         let path = wanted.settings.join(name);
         self.files.push((path.clone(), text));
@@ -247,7 +247,7 @@ impl Launch {
     }
 }
 
-/// An id for a conversation, as agents want it: a UUID of version 4. That nobody else has it is all that it must be.
+/// Returns a conversation id in the format that agents expect: a version 4 UUID. It only needs to be unique.
 pub fn new_session() -> String {
     let random = || RandomState::new().build_hasher().finish();
     let (high, low) = (random(), random());
@@ -256,7 +256,7 @@ pub fn new_session() -> String {
     format!("{time:08x}-{middle:04x}-{version:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
 }
 
-/// A command as a program with arguments.
+/// Splits a command into program and arguments.
 pub(crate) fn program(command: &Command) -> Result<(OsString, Vec<OsString>), Error> {
     crate::process::program(command).ok_or(Error::Empty)
 }

@@ -1,9 +1,10 @@
-//! opencode: `opencode run --format json`, the prompt on standard input.
+//! opencode: `opencode run --format json`, with the prompt on standard input.
 //!
-//! It has no record for its end: a step that finishes with `stop` is one. A tool is told when it is done, with its answer.
+//! It has no record for its end: a step that finishes with `stop` is one. It reports a tool when it is done, together
+//! with the result.
 //!
-//! That it waits for its provider it tells nobody, for a minute or for as many hours as the provider wants. So it gets a plugin
-//! that prints what opencode says to itself when it will try again.
+//! It does not report that it waits for its provider, for a minute or for as many hours as the provider demands. So it
+//! gets a plugin that prints opencode's internal event for the next attempt.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -66,18 +67,18 @@ pub(super) const FACTS: Facts = Facts {
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-/// The plugin. Its records are of the kind [`STATUS`].
+/// The plugin. Its records have the kind [`STATUS`].
 const WAITS: &str = include_str!("opencode/waits.js");
 
-/// Before it loads a plugin, it installs a package with the types of plugins into its folder of settings, and waits for that. It
-/// has it already, by what stands in these two files: no leg waits for a registry that it may not even reach.
+/// Before it loads a plugin, it installs a package with plugin types into its settings directory and waits for that.
+/// With these two files it assumes the package is installed, so no leg waits for a registry that it may not even reach.
 const INSTALLED: [&str; 2] = ["package-lock.json", "node_modules/.package-lock.json"];
 
-/// What opencode calls its news about itself.
+/// Name of opencode's internal status event.
 const STATUS: &str = "session.status";
 
-/// Its own waits, from one try to the next, are shorter. A longer one is a limit that the provider has told it the end of, and
-/// that is waited for without a process.
+/// Its own waits between attempts are shorter. A longer one is a usage limit whose end the provider told it. Wait for
+/// that without a process.
 const LONG: Duration = Duration::from_mins(5);
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
@@ -102,7 +103,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
         } });
     }
     let file = launch.file(wanted, "opencode.json", settings.to_string());
-    // The last rule that fits counts. Paths are relative to the repository: what lies outside of it is the folder for the output.
+    // The last matching rule applies. Paths are relative to the repository; outside of it is the directory for output.
     let rules = [
         (Tool::Edit, "edit", json!({ "*": "deny", "../*": "allow" })),
         (Tool::Run, "bash", json!("deny")),
@@ -121,14 +122,14 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(extra);
 }
 
-/// Rules for its shell that allow these commands, with any arguments, and no other. It looks at each command of a line.
+/// Builds rules for its shell that allow only these commands, with any arguments. It checks each command of a line.
 fn only(commands: &[String]) -> serde_json::Value {
     let allowed = commands.iter().flat_map(|one| [one.clone(), format!("{one} *")]);
     let rules = std::iter::once(("*".to_owned(), json!("deny")));
     serde_json::Value::Object(rules.chain(allowed.map(|one| (one, json!("allow")))).collect())
 }
 
-/// Reads the lines.
+/// Parses the output.
 pub(super) struct Lines {
     hearing: Hearing,
     spend: Spend,
@@ -149,7 +150,7 @@ struct Record<'a> {
     status: Option<Status<'a>>,
 }
 
-/// What it says to itself; the plugin passes on only that it tries again, and when.
+/// Its internal status. The plugin prints only that and when it retries.
 #[derive(Deserialize)]
 struct Status<'a> {
     #[serde(borrow, default)]
@@ -187,7 +188,7 @@ struct State<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Of one step. Its input is without what came from a cache, its output without what was thought.
+/// Usage of one step. Input excludes cached tokens; output excludes reasoning.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Tokens {
@@ -254,7 +255,7 @@ impl Lines {
             cache_read: tokens.cache.read,
             cache_write_5m: tokens.cache.write,
             cache_write_1h: 0,
-            // Nothing is what it says of a model without a price.
+            // It reports 0 for a model without a price.
             cost_micros: part.cost.and_then(micros).filter(|cost| *cost > 0),
             ..Usage::default()
         };
@@ -276,7 +277,7 @@ impl Lines {
         match status.next.map(Timestamp).filter(|next| *next > now.plus(LONG)) {
             Some(next) => {
                 said.push(AgentEvent::Limit { until: Some(next), text: text.clone() });
-                // It is over, as far as anybody wants to wait for it.
+                // End the turn, so that no process waits that long.
                 said.push(AgentEvent::End { ok: false, text });
             }
             None => said.push(model_failure::said(model_failure::in_text(&text), &text, Then::Again, now)),
@@ -299,14 +300,14 @@ impl Lines {
     }
 }
 
-/// A tool and its answer.
+/// Reports a tool use and its result.
 fn tool(part: &Part<'_>, said: &mut Vec<AgentEvent>) {
     let name = part.tool.as_deref().unwrap_or_default();
     let state = part.state.as_ref();
     let input = json::shown(state.and_then(|state| state.input));
     said.push(AgentEvent::ToolUse { name: name.to_owned(), input });
     let error = json::words(state.and_then(|state| state.error));
-    // A person who is not there, and a rule of the user's.
+    // A prompt that no one answers, and a rule of the user.
     if error.contains("rejected permission") || error.contains("rule which prevents you") {
         said.push(AgentEvent::Denied { tool: name.to_owned(), text: error });
         return;

@@ -1,8 +1,8 @@
-//! pi: `pi -p --mode json`, the prompt on standard input.
+//! pi: `pi -p --mode json`, with the prompt on standard input.
 //!
-//! Its exit code is 0 on every error: what counts is how the last message of the model ended when it has settled. The same
-//! message is told several times over (piece by piece, at its end, at the end of the turn and of the run), so only its end is
-//! taken. It has no tools of others.
+//! It exits with 0 on every error. What counts is how the last message of the model ended. It prints the same message
+//! several times (in pieces, at its end, at the end of the turn and of the run), so only the one at its end is used. It
+//! does not support MCP tools.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -56,13 +56,13 @@ pub(super) const FACTS: Facts = Facts {
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-p", "--mode", "json"]);
     if let Some(model) = wanted.model {
-        // `provider/model`, where the model's own name may have a slash too.
+        // `provider/model`, where the model's own name may contain a slash too.
         match model.split_once('/') {
             Some((provider, model)) => launch.args(["--provider", provider, "--model", model]),
             None => launch.args(["--model", model]),
         }
     }
-    // The same option makes a conversation and continues it.
+    // The same option creates and continues a conversation.
     launch.args(["--session-id", wanted.session.map_or(wanted.new_session, |session| &session.id)]);
     if [Tool::Edit, Tool::Run].iter().any(|tool| wanted.refuses(*tool)) {
         let mut tools = vec!["read", "grep", "find", "ls", "write"];
@@ -73,7 +73,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(extra);
 }
 
-/// Reads the lines.
+/// Parses the output.
 pub(super) struct Lines {
     hearing: Hearing,
     spend: Spend,
@@ -143,7 +143,7 @@ struct Answer<'a> {
     content: Option<&'a RawValue>,
 }
 
-/// Of one message. Its input is without what came from a cache.
+/// Usage of one message. Input excludes cached tokens.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Tokens {
@@ -191,7 +191,7 @@ impl Lines {
                 ));
             }
             "agent_settled" => self.settled(said),
-            // The same again, in pieces or together.
+            // Repetitions, in pieces or complete.
             "agent_start"
             | "agent_end"
             | "turn_start"
@@ -219,7 +219,7 @@ impl Lines {
             match block.kind.as_ref() {
                 "text" => said.push(AgentEvent::Text { text: json::text(block.text).unwrap_or_default() }),
                 "thinking" => said.push(AgentEvent::Thinking { text: json::words(block.thinking) }),
-                // Told when it is used.
+                // Reported when the tool runs.
                 "toolCall" => {}
                 kind => said.push(json::unknown(&format!("message_end/{kind}"))),
             }
@@ -254,7 +254,7 @@ impl Lines {
         if reason == "error" {
             let trouble = match (raw_reason.as_str(), text.as_str()) {
                 ("refusal", _) => ModelFailure::Fault(Fault::Refused),
-                // What its library says of a connection that ended in the middle of an answer.
+                // Printed by its library when a connection ends in the middle of an answer.
                 (_, "terminated") => ModelFailure::Fault(Fault::Network),
                 _ => model_failure::in_text(&text),
             };

@@ -1,4 +1,4 @@
-//! What is known of each coding agent, as a table that people can look up, and the part of starting them that they share.
+//! Known facts about each coding agent, as a table for people, and the shared part of starting them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Wanted, aider, claude, codex, cursor, gemini, opencode, pi};
 use crate::runtime::Environment;
 
-/// Where agents that talk to many providers find the usual ones.
+/// Hosts of common providers, for agents that support many.
 pub(super) const PROVIDERS: &[&str] = &[
     "api.anthropic.com",
     "api.openai.com",
@@ -22,7 +22,7 @@ pub(super) const PROVIDERS: &[&str] = &[
     "api.groq.com",
 ];
 
-/// The variables in which such agents look for keys.
+/// Variables in which such agents look for keys.
 pub(super) const PROVIDER_KEYS: &[&str] = &[
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
@@ -34,50 +34,50 @@ pub(super) const PROVIDER_KEYS: &[&str] = &[
     "GROQ_API_KEY",
 ];
 
-/// What is known of an agent.
+/// Known facts about an agent.
 #[derive(Debug)]
 pub struct Facts {
-    /// Which.
+    /// The product.
     pub product: Product,
-    /// What its makers call it.
+    /// Product name.
     pub title: &'static str,
-    /// Its program.
+    /// Program name.
     pub program: &'static str,
-    /// The arguments with which it tells its version.
+    /// Arguments that print its version.
     pub version: &'static [&'static str],
-    /// What a person types to log in; empty where there are only keys.
+    /// Command to log in. Empty if there are only keys.
     pub log_in: &'static str,
-    /// The version whose behaviour was recorded.
+    /// Version whose behaviour was recorded.
     pub tried: Version,
     /// Versions that are known not to work, and why.
     pub bad: &'static [Bad],
-    /// The hosts of its model, unless the configuration names others.
+    /// Default hosts of its model.
     pub hosts: &'static [&'static str],
-    /// Files of its login below the home, unless the configuration names others.
+    /// Default credential files, relative to the home.
     pub login: &'static [&'static str],
-    /// Files of its own settings below the home. They are not shown in the sandbox unless `login` lists them.
+    /// Its settings files, relative to the home. The sandbox hides them unless `login` lists them.
     pub settings: &'static [&'static str],
     /// Variables that name the address of its model's server.
     pub servers: &'static [&'static str],
-    /// Variables that carry a login, as a file would.
+    /// Variables that hold a login, like a credential file.
     pub login_variables: &'static [&'static str],
-    /// Variables that carry a key of a provider, which pays by use.
+    /// Variables that hold a provider key, which is billed by use.
     pub keys: &'static [&'static str],
-    /// Variables that keep it from talking to others than its model.
+    /// Variables that keep it from talking to anything but its model.
     pub quiet: &'static [(&'static str, &'static str)],
-    /// What of acquit it supports.
+    /// Features of acquit that it supports.
     pub supports: Supports,
-    /// How it is kept from tools that a role leaves out.
+    /// How each tool is enforced if a role does not allow it.
     pub holds: Holds,
-    /// Whether it reads the repository's `AGENTS.md` by itself. Other agents find its text in the prompt.
+    /// Whether it reads the repository's `AGENTS.md` itself. Other agents get its text in the prompt.
     pub reads_agents_md: bool,
-    /// Adds the arguments, variables and files that start a turn; the configured arguments come last.
+    /// Adds the arguments, variables and files for a turn. The configured arguments come last.
     pub(super) launch: fn(&Wanted<'_>, &mut Launch, Vec<OsString>),
-    /// Reads its output.
+    /// Creates the parser for its output.
     pub(super) parser: fn(Hearing) -> Box<dyn Parser>,
 }
 
-/// How an agent is kept from the tools that a role can leave out.
+/// How the tools that a role can leave out are enforced.
 #[derive(Clone, Copy, Debug)]
 pub struct Holds {
     /// Editing files.
@@ -86,35 +86,35 @@ pub struct Holds {
     pub run: Hold,
     /// Searching and reading the web.
     pub web: Hold,
-    /// Running other commands than those that a stage lists.
+    /// Running commands that a stage does not list.
     pub commands: Hold,
 }
 
-/// What an agent supports.
+/// Features that an agent supports.
 #[derive(Clone, Copy, Debug)]
 pub struct Supports {
-    /// A conversation can be continued.
+    /// Can continue a conversation.
     pub sessions: Support,
-    /// A report in the form of a JSON Schema.
+    /// Can report according to a JSON Schema.
     pub structured: Support,
-    /// Tools of acquit by MCP.
+    /// Can use acquit's MCP tools.
     pub tools: Support,
-    /// Each use of a tool is told.
+    /// Reports each tool use.
     pub tool_events: Support,
-    /// What it used is told.
+    /// Reports its usage.
     pub usage: Support,
-    /// What that cost is told.
+    /// Reports its cost.
     pub cost: Support,
-    /// The number of turns can be limited.
+    /// Can limit the number of turns.
     pub turns: Support,
-    /// When a usage limit ends is told.
+    /// Reports when a usage limit resets.
     pub limits: Support,
-    /// Its end tells success from failure.
+    /// Its end distinguishes success from failure.
     pub ending: Support,
 }
 
 impl Supports {
-    /// Each with the words for it.
+    /// Returns all features with their names.
     pub fn all(&self) -> [(&'static str, Support); 9] {
         [
             ("sessions", self.sessions),
@@ -130,14 +130,14 @@ impl Supports {
     }
 }
 
-/// Whether an agent supports something.
+/// Whether an agent supports a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// Yes.
+    /// Supported.
     Yes,
-    /// As far as this says.
+    /// Supported to this extent.
     Partly(&'static str),
-    /// No.
+    /// Not supported.
     No,
 }
 
@@ -146,7 +146,7 @@ pub enum Support {
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// The first version in a text: `2.1.325 (Claude Code)`, `codex-cli 0.166.0`.
+    /// Finds the first version in a text: `2.1.325 (Claude Code)`, `codex-cli 0.166.0`.
     pub fn in_text(text: &str) -> Option<Self> {
         text.split(|c: char| c.is_whitespace() || c == ',').find_map(|word| {
             let mut parts = word.trim_start_matches(['v', 'V']).splitn(3, '.');
@@ -166,32 +166,32 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// Versions that do not work.
+/// A range of versions that do not work.
 #[derive(Clone, Copy, Debug)]
 pub struct Bad {
-    /// From this one on.
+    /// First bad version.
     pub from: Version,
-    /// Up to this one, which works again.
+    /// First version that works again.
     pub below: Version,
     /// What is wrong, and what to do.
     pub why: &'static str,
 }
 
-/// Whether an agent can log in, as far as that is seen without asking anybody.
+/// Whether an agent has credentials, as far as that is visible without asking anyone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
-    /// A variable carries it.
+    /// A variable holds them.
     Variable(&'static str),
-    /// A file has it.
+    /// A file holds them.
     File(PathBuf),
-    /// Nothing was found where it is looked for.
+    /// Not found in the known places.
     Missing,
-    /// It keeps its login where it cannot be seen.
+    /// It keeps its credentials where they cannot be seen.
     Unknown,
 }
 
 impl Facts {
-    /// What is known of a product.
+    /// Returns the facts about a product.
     pub fn of(product: Product) -> &'static Self {
         match product {
             Product::Claude => &claude::FACTS,
@@ -204,12 +204,12 @@ impl Facts {
         }
     }
 
-    /// Why this version does not work, if that is known.
+    /// Returns why this version does not work, if known.
     pub fn trouble_with(&self, version: Version) -> Option<&'static str> {
         self.bad.iter().find(|bad| bad.from <= version && version < bad.below).map(|bad| bad.why)
     }
 
-    /// Whether it can log in. On macOS some keep their login in the keychain, where nobody looks without asking.
+    /// Looks for credentials. On macOS some agents keep them in the keychain, which cannot be read without a prompt.
     pub fn logged_in(&self, environment: &Environment) -> Login {
         let set = |name: &&&'static str| environment.get(name).is_some_and(|value| !value.is_empty());
         if let Some(name) = self.login_variables.iter().chain(self.keys).find(set) {
@@ -223,14 +223,14 @@ impl Facts {
     }
 }
 
-/// How a product is started.
+/// Returns how to start a product.
 pub(super) fn launch(product: Product, wanted: &Wanted<'_>) -> Launch {
     let facts = Facts::of(product);
     let agent = wanted.agent;
     let program = agent.program.as_deref().unwrap_or(facts.program);
     let found = wanted.runtime.environment.expand(program).map(OsString::from);
     let mut launch = Launch::new((found.unwrap_or_else(|| program.into()), Vec::new()));
-    // A default that is no host would be a mistake of the table, which a test finds.
+    // An invalid default host would be a bug in the table, which a test finds.
     launch.hosts = facts.hosts.iter().filter_map(|host| host.parse().ok()).collect();
     if agent.billing != Some(Billing::Key) {
         launch.login = facts.login.iter().map(|&file| file.to_owned()).collect();
@@ -243,7 +243,7 @@ pub(super) fn launch(product: Product, wanted: &Wanted<'_>) -> Launch {
     launch
 }
 
-/// Whether the agent gets this variable, by whichever way.
+/// Returns whether the agent gets one of these variables, in any way.
 pub(super) fn has_variable(wanted: &Wanted<'_>, names: &[&str]) -> bool {
     let agent = wanted.agent;
     names.iter().any(|name| {

@@ -1,7 +1,7 @@
-//! The player of the scripted agent: does what a script says, as an agent would, inside the sandbox.
+//! The player of the scripted agent. Executes a script inside the sandbox, as an agent would.
 //!
-//! A script is TOML: for each stage a list of turns, and for each turn a list of steps. The first attempt at a stage
-//! plays its first turn, the second the next one; the last turn is played again from then on.
+//! A script is TOML: a list of turns per stage, and a list of steps per turn. The first attempt at a stage plays its
+//! first turn, the second attempt the next one. Later attempts repeat the last turn.
 //!
 //! ```toml
 //! [[code]]
@@ -22,7 +22,7 @@
 //! arguments = { outcome = "pr_ready", payload = { summary = "added" } }
 //! ```
 //!
-//! `outcome` writes the handoff file; `call` calls one of acquit's tools, through its server, as a real agent does.
+//! `outcome` writes the handoff file. `call` calls one of acquit's tools through its server, as a real agent does.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -46,12 +46,12 @@ pub type Script = BTreeMap<String, Vec<Turn>>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// What is done, in order.
+    /// Steps in order.
     #[serde(default, rename = "step")]
     pub steps: Vec<Step>,
 }
 
-/// One thing to do: exactly one of the keys, with what belongs to it.
+/// One step: exactly one action key, with its parameters.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
@@ -74,53 +74,53 @@ pub struct Step {
     exit: Option<i32>,
 }
 
-/// What the player knows of its leg, from the environment that the harness made.
+/// What the player knows about its leg, from the environment that the harness provides.
 pub struct Leg {
-    /// The stage.
+    /// Stage name.
     pub stage: String,
-    /// Which attempt at it, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: usize,
-    /// Where to report.
+    /// Path of the handoff file.
     pub handoff: PathBuf,
-    /// Where to leave files.
+    /// Directory for output files.
     pub output_dir: PathBuf,
-    /// How acquit's tools are served: arguments of the same program.
+    /// Arguments of this program that start the server of acquit's tools.
     pub tools: Vec<OsString>,
-    /// The environment, for programs that it runs.
+    /// Environment for the programs that it runs.
     pub env: Vec<(OsString, OsString)>,
 }
 
-/// A step of a script takes at most this long: scripts are for demos and tests.
+/// Time limit of a step. Scripts are for demos and tests.
 const STEP_LIMIT: Duration = Duration::from_mins(10);
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("read the script {path:?}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// It is not a script.
+    /// The file is not a valid script.
     #[error("understand the script {path:?}")]
     Form {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: toml::de::Error,
     },
-    /// It has nothing for this stage.
+    /// There is no turn for this stage.
     #[error("find a turn for stage `{0}` in the script")]
     NoTurn(String),
-    /// A step without an action, or a pause that is no time.
+    /// A step without an action, or an invalid pause.
     #[error("play step {0}: it must have exactly one action")]
     BadStep(usize),
-    /// The world refused.
+    /// An I/O operation failed.
     #[error("play a step of the script")]
     Io(#[from] io::Error),
     /// A command could not be run.
@@ -145,7 +145,7 @@ pub fn play(path: &Path, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> R
     Ok(0)
 }
 
-/// Does one step. `Some` is an exit code.
+/// Runs one step. `Some` is an exit code.
 fn one(
     step: &Step,
     index: usize,
@@ -190,7 +190,7 @@ fn one(
         return call(name, &arguments, leg, spawner, out).map(|()| None);
     } else if let Some(span) = step.pause.as_deref() {
         let span = Span::parse(span).ok_or(Error::BadStep(index + 1))?;
-        // As a model would keep one waiting.
+        // Simulates the latency of a model.
         pause(span.duration().min(STEP_LIMIT));
     } else if let Some(code) = step.exit {
         return Ok(Some(code));
@@ -207,7 +207,7 @@ fn write(path: &Path, content: &str) -> io::Result<()> {
     std::fs::write(path, content)
 }
 
-/// Calls a tool: a server for this one call, as agents start it, and what it answers.
+/// Calls a tool: starts the server for this one call, as agents do, and prints its answer.
 fn call(
     name: &str,
     arguments: &Value,

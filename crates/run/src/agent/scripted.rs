@@ -1,4 +1,4 @@
-//! The scripted agent, seen from the harness: this same binary plays a script, and prints [`AgentEvent`] as lines of JSON.
+//! Adapter for the scripted agent: this same binary plays a script and prints each [`AgentEvent`] as a line of JSON.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,17 +7,17 @@ use acquit_core::agent::AgentEvent;
 
 use super::{Parser, Server};
 
-/// The hidden verb of the binary that plays scripts.
+/// Hidden subcommand of the binary that plays scripts.
 pub const VERB: &str = "scripted-agent";
 
-/// How the player is started.
+/// Returns how to start the player.
 pub(super) fn program(helper: &Path, script: &Path, tools: Option<&Server>) -> (OsString, Vec<OsString>) {
     let mut args = vec![VERB.into(), script.into()];
     args.extend(tools.iter().flat_map(|server| server.args.iter().map(OsString::from)));
     (helper.into(), args)
 }
 
-/// A line is one [`AgentEvent`] as JSON; what is not is kept as it is.
+/// Parses each line as one [`AgentEvent`] in JSON. Keeps other lines as raw text.
 pub(super) struct Lines;
 
 impl Parser for Lines {

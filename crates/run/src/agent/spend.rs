@@ -1,5 +1,5 @@
-//! Counting what was used once, whatever way an agent tells it: a total of the turn, a total of the conversation, or message
-//! by message with a correction at the end.
+//! Counts usage exactly once, however an agent reports it: as a total of the turn, a total of the conversation, or
+//! message by message with a correction at the end.
 
 use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::Billing;
@@ -7,10 +7,11 @@ use acquit_core::price::{self, Of, Prices};
 
 use super::Hearing;
 
-/// How many models are kept apart. Agents use two or three; what names a new one each time is not counted apart.
+/// Maximum number of models to count separately. Agents use two or three; output that names a new one each time is not
+/// counted separately.
 const MODELS: usize = 32;
 
-/// What was told so far, model by model, so that only what is new is said.
+/// Usage reported so far by model, so that only the difference is reported.
 #[derive(Debug)]
 pub(super) struct Spend {
     told: Vec<Usage>,
@@ -20,21 +21,21 @@ pub(super) struct Spend {
 }
 
 impl Spend {
-    /// Nothing was told yet. `of` says what the agent tells.
+    /// Starts with no usage. `of` says what the agent reports.
     pub(super) fn new(hearing: &Hearing, of: Of) -> Self {
         let by_login = hearing.billing == Some(Billing::Login);
         Self { told: Vec::new(), prices: hearing.prices.clone(), of, by_login }
     }
 
-    /// From here on it is known that a login pays.
+    /// Records that a login pays from here on.
     pub(super) fn paid_by_login(&mut self) {
         self.by_login = true;
     }
 
-    /// Says what is new, which is all of it.
+    /// Reports additional usage.
     pub(super) fn add(&mut self, usage: Usage, said: &mut Vec<AgentEvent>) {
         let cost_micros = usage.cost_micros.filter(|cost| *cost > 0);
-        // Who pays for nothing is not worth a word.
+        // Do not report who pays for nothing.
         let bare = Usage { model: None, cost_micros, by_login: false, ..usage };
         if bare.is_empty() {
             return;
@@ -49,14 +50,14 @@ impl Spend {
         said.push(AgentEvent::Usage(usage));
     }
 
-    /// Says what is new in a total of one model. What was told beyond it is not taken back.
+    /// Reports the difference to a total of one model. Does not take back what was reported beyond it.
     pub(super) fn correct(&mut self, total: Usage, said: &mut Vec<AgentEvent>) {
         let Some(told) = self.of(total.model.as_deref()) else { return };
         let new = minus(&total, told);
         self.add(new, said);
     }
 
-    /// All that was told.
+    /// Returns everything reported so far.
     pub(super) fn total(&self) -> Usage {
         self.told.iter().fold(Usage::default(), |mut total, told| {
             total.add(told);
@@ -64,7 +65,7 @@ impl Spend {
         })
     }
 
-    /// What is told from now on is counted from nothing.
+    /// Restarts counting from zero.
     pub(super) fn begin_anew(&mut self) {
         self.told.clear();
     }
@@ -82,7 +83,7 @@ impl Spend {
     }
 }
 
-/// What is in one and not yet in the other.
+/// Returns the usage in `total` that is not in `before`.
 pub(super) fn minus(total: &Usage, before: &Usage) -> Usage {
     Usage {
         model: total.model.clone(),
@@ -96,9 +97,9 @@ pub(super) fn minus(total: &Usage, before: &Usage) -> Usage {
     }
 }
 
-/// Dollars in millionths. Costs come as floating point; what is no cost is none.
+/// Converts dollars to millionths. Costs come as floating point; `None` if the value is not a plausible cost.
 pub(super) fn micros(dollars: f64) -> Option<u64> {
-    /// No leg costs more: it is no price then.
+    /// No leg costs more, so a larger value is not a price.
     const MOST: f64 = 1_000_000.0;
     if !(0.0..=MOST).contains(&dollars) {
         return None;

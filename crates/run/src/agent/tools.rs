@@ -1,8 +1,8 @@
-//! What an agent definition's `tools` come to with each agent: which of them it can be kept from, and by what. A definition that
-//! allows less than everything is told to every agent; this says where telling is all.
+//! What `tools` of an agent definition means for each agent: which tools can be enforced, and how. A restricted
+//! definition is also stated in the prompt of every agent; this module says where the prompt is the only means.
 //!
-//! Whatever an agent leaves in the tree at a stage that changes nothing is put aside by the harness, so there nobody edits. And
-//! whatever it is allowed, the walls of the sandbox hold.
+//! At a read-only stage, the harness moves aside whatever an agent leaves in the tree, so edits have no effect there.
+//! And whatever an agent may use, the sandbox still holds.
 
 use acquit_core::config::{Adapter, Agent, Config};
 use acquit_core::ids::Name;
@@ -12,21 +12,21 @@ use acquit_core::workflow::{AgentWork, Mode, Stage, Work, Workflow};
 use super::product::Support;
 use super::{Facts, Wanted};
 
-/// How an agent is kept from a tool.
+/// How a tool is withheld from an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// It is started without it.
+    /// The agent is started without it.
     Refused,
-    /// It never has one.
+    /// The agent has no such tool.
     Lacking,
-    /// It asks before it uses one, or should, and is refused.
+    /// The agent asks before using it, or should, and gets a no.
     Asking,
-    /// It is only told.
+    /// Only the prompt says so.
     Told,
 }
 
 impl Hold {
-    /// In a word, as the documentation has it.
+    /// Returns the word used in the documentation.
     pub fn word(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -37,13 +37,13 @@ impl Hold {
     }
 }
 
-/// The tools that a definition can leave out with an effect. Reading is what everybody does.
+/// Tools that a definition can leave out with an effect. Every agent needs reading.
 pub const HELD: [Tool; 3] = [Tool::Edit, Tool::Run, Tool::Web];
 
-/// How an agent of this kind is kept from a tool.
+/// Returns how a tool is withheld from this kind of agent.
 pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
     let product = match adapter {
-        // Whatever the program does, it does by itself.
+        // The program acts on its own.
         Adapter::Command { .. } | Adapter::Scripted { .. } => return Hold::Told,
         Adapter::Acp { .. } => {
             return match tool {
@@ -62,7 +62,7 @@ pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
     }
 }
 
-/// How an agent of this kind is kept from commands that a stage does not list.
+/// Returns how commands that a stage does not list are withheld from this kind of agent.
 pub fn hold_commands(adapter: &Adapter) -> Hold {
     match adapter {
         Adapter::Product { product } => Facts::of(*product).holds.commands,
@@ -70,7 +70,7 @@ pub fn hold_commands(adapter: &Adapter) -> Hold {
     }
 }
 
-/// Whether the agent reads the repository's `AGENTS.md` by itself. What is not known to is told what it says.
+/// Returns whether the agent reads the repository's `AGENTS.md` itself. If that is not known, the prompt includes it.
 pub fn reads_agents_md(adapter: &Adapter) -> bool {
     match adapter {
         Adapter::Product { product } => Facts::of(*product).reads_agents_md,
@@ -79,8 +79,8 @@ pub fn reads_agents_md(adapter: &Adapter) -> bool {
 }
 
 impl Wanted<'_> {
-    /// Whether the agent is to be kept from a tool: its definition leaves it out, or it is a turn of looking. Files are still written to
-    /// the folder for the agent's output.
+    /// Returns whether a tool must be withheld: its definition leaves it out, or the turn is read-only. The agent can
+    /// still write to its output directory.
     pub(super) fn refuses(&self, tool: Tool) -> bool {
         refused(self.mode, self.allowed, tool)
     }
@@ -94,7 +94,7 @@ fn refused(mode: Mode, allowed: Option<&[Tool]>, tool: Tool) -> bool {
     looks || allowed.is_some_and(|allowed| !allowed.contains(&tool))
 }
 
-/// Restrictions of a workflow's stages that their agents are only told about: a sentence each.
+/// Returns a sentence for each restriction of a workflow's stages that only the prompt states.
 pub fn unheld(workflow: &Workflow, config: &Config) -> Vec<String> {
     let agent_of = |work: &AgentWork| {
         let name = work.agent.as_ref().or(config.agent.as_ref())?;

@@ -1,5 +1,5 @@
-//! A trial of an agent in the sandbox of a stage, without asking a model: whether its program starts there, and whether it has
-//! its login, its key and its own settings there. Every finding comes with the lines to add to the configuration.
+//! Tries an agent in the sandbox of a stage without asking a model: whether its program starts there, and whether it
+//! has its credentials, its key and its own settings. Every finding comes with the lines to add to the configuration.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -22,33 +22,33 @@ use crate::runtime::Runtime;
 use crate::sandbox::{PROXY_PORT, default_policy};
 use crate::secrets::{Secret, Vault};
 
-/// How long a program may take to say its version. Some load a whole runtime first.
+/// Timeout for printing the version. Some programs load a whole runtime first.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How much of its words is shown.
+/// Maximum length of its message to show.
 const COMPLAINT: usize = 300;
 
-/// What came of it.
+/// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// What it says its version is, started in the sandbox; or why it does not start there. Empty if it was not asked.
+    /// Version it prints in the sandbox, or why it does not start there. Empty if it was not asked.
     pub started: Result<String, String>,
-    /// The login that a stage has.
+    /// Credentials that a stage has.
     pub login: Login,
-    /// What is wrong or missing.
+    /// Problems.
     pub findings: Vec<Finding>,
 }
 
-/// Something that is missing.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What.
+    /// Description.
     pub what: String,
-    /// Lines of `acquit.toml` that mend it; none where the configuration cannot.
+    /// Lines of `acquit.toml` that fix it. Empty if the configuration cannot.
     pub add: Vec<String>,
 }
 
-/// Tries an agent of a configuration. `folder` is a private folder for what the trial needs, and is left to the caller.
+/// Tries an agent of a configuration. `folder` is a private directory for the trial; the caller removes it.
 pub fn try_agent(
     runtime: &Runtime,
     config: &Config,
@@ -79,9 +79,9 @@ pub fn try_agent(
     Ok(Trial { started, login, findings })
 }
 
-/// What keeps an agent from being started at all, found without asking it anything: a variable or secret that is missing, a
-/// program that is not there or not shown, a sandbox that this machine cannot build. Secrets that only a command knows are left
-/// to the leg.
+/// Finds what keeps an agent from starting at all, without running it: a missing variable or secret, a program that
+/// does not exist or is hidden, a sandbox that this machine cannot build. Secrets that need a command are left to the
+/// leg.
 pub fn blockers(
     runtime: &Runtime,
     config: &Config,
@@ -116,7 +116,7 @@ pub fn blockers(
     Ok(findings)
 }
 
-/// A program that the sandbox does not have: is it on the machine?
+/// Reports a program that the sandbox does not have, and whether it exists on the machine.
 fn not_found(runtime: &Runtime, name: &Name, program: &OsStr) -> Finding {
     let called = program.to_string_lossy();
     let path = runtime.environment.get("PATH").unwrap_or_default();
@@ -146,12 +146,12 @@ fn not_found(runtime: &Runtime, name: &Name, program: &OsStr) -> Finding {
     }
 }
 
-/// How a program is tried.
+/// How to try a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// It says its version, where it has an argument for that.
+    /// Print its version, if it has an argument for that.
     Version,
-    /// It is only looked for.
+    /// Only look for it.
     Find,
 }
 
@@ -161,15 +161,15 @@ enum Unstarted {
     /// The sandbox does not have it.
     #[error("find the program in the sandbox")]
     Missing,
-    /// It ended with an error.
+    /// It exited with an error.
     #[error("{0}")]
     Failed(String),
-    /// The sandbox did not stand.
+    /// The sandbox could not be built.
     #[error(transparent)]
     Process(crate::process::Error),
 }
 
-/// How the agent is started in a stage, with its secrets. What keeps it from that is a finding.
+/// Prepares the start of the agent in a stage, with its secrets. Reports what prevents it as a finding.
 fn prepare(
     runtime: &Runtime,
     config: &Config,
@@ -233,7 +233,7 @@ fn prepare(
     Ok(Some(launch))
 }
 
-/// Starts the program in the sandbox, to say its version, or only looks for it there.
+/// Starts the program in the sandbox to print its version, or only looks for it there.
 fn start(
     runtime: &Runtime,
     config: &Config,
@@ -242,7 +242,7 @@ fn start(
     folder: &Path,
     how: How,
 ) -> io::Result<Result<String, Unstarted>> {
-    /// The exit code of a shell that did not find a command.
+    /// Exit code of a shell that did not find a command.
     const NOT_FOUND: i32 = 127;
     let named = program_of(agent, launch);
     let (program, args): (OsString, Vec<OsString>) = match agent.adapter {
@@ -251,7 +251,7 @@ fn start(
             (named, version)
         }
         Adapter::Product { .. } | Adapter::Command { .. } | Adapter::Acp { .. } => {
-            // Where the tree is, is not known yet.
+            // A path relative to the tree, which is not known yet.
             if Path::new(&named).is_relative() && named.to_string_lossy().contains('/') {
                 return Ok(Ok(String::new()));
             }
@@ -291,7 +291,7 @@ fn start(
     })
 }
 
-/// The program that people would know an agent by.
+/// Returns the program by which people know an agent.
 fn program_of(agent: &Agent, launch: &Launch) -> OsString {
     match &agent.adapter {
         Adapter::Acp { run } => {
@@ -303,7 +303,7 @@ fn program_of(agent: &Agent, launch: &Launch) -> OsString {
     }
 }
 
-/// The policy of a stage, and what the program is told of it. None without a sandbox.
+/// Writes the policy of a stage and sets its variables. `None` without a sandbox.
 fn policy(
     runtime: &Runtime,
     config: &Config,
@@ -348,7 +348,7 @@ fn policy(
     Ok(Some(file))
 }
 
-/// The login that a stage has: a variable that it gets, or a file that it is shown.
+/// Returns the credentials that a stage has: in a variable that it gets, or a file that the sandbox shows.
 fn of_stage(runtime: &Runtime, facts: &Facts, launch: &Launch) -> Login {
     let is_set = |name: &&&'static str| {
         launch.env.iter().any(|(key, value)| key == OsStr::new(name) && !value.is_empty())
@@ -362,7 +362,7 @@ fn of_stage(runtime: &Runtime, facts: &Facts, launch: &Launch) -> Login {
     if let Some(file) = files.find(|file| file.is_file()) {
         return Login::File(file);
     }
-    // A key can be in the settings that it is shown, and on macOS in the keychain.
+    // A key can be in its settings, or on macOS in the keychain.
     let shown = launch.login.iter().filter(settings_only).filter_map(|file| runtime.environment.expand(file));
     let by_settings = shown.into_iter().any(|file| file.is_file());
     if by_settings || facts.login.is_empty() || cfg!(target_os = "macos") {
@@ -397,7 +397,7 @@ fn secret(name: &Name, variable: &str) -> Vec<String> {
     ]
 }
 
-/// What of the agent's own settings a stage does not have.
+/// Returns which of the agent's own settings a stage does not have.
 fn settings(
     runtime: &Runtime,
     facts: &Facts,
@@ -432,7 +432,7 @@ fn settings(
             "its settings name {}, which is not on the list of allowed hosts",
             named.join(", ")
         ));
-        // Who names a server of their own does not talk to the usual ones.
+        // A user who names a server of their own does not need the default ones.
         let mut hosts: Vec<String> = agent.hosts.iter().map(ToString::to_string).collect();
         hosts.extend(named);
         add.push(format!("hosts = [{}]", list(hosts)));

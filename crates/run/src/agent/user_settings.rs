@@ -1,7 +1,8 @@
-//! An agent's own settings: files in the user's home and variables that name another server for its model.
+//! An agent's own settings: files in the user's home, and variables that name another server for its model.
 //!
-//! The sandbox shows an agent neither, unless the configuration lists them. An agent that works in the user's terminal then
-//! fails in a stage, or talks to another server, without a word about why. So both are looked for, and what is missing is said.
+//! The sandbox hides both from an agent, unless the configuration lists them. Then an agent that works in the user's
+//! terminal fails in a stage, or talks to another server, without saying why. So look for both and report what is
+//! missing.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +11,24 @@ use acquit_core::sandbox::Host;
 use super::product::Facts;
 use crate::runtime::Environment;
 
-/// A file of settings is not larger.
+/// Maximum size of a settings file.
 const LARGEST: u64 = 256 * 1024;
 
-/// What of an agent's own settings a stage lacks.
+/// Settings of the user that a stage lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Files that the user has and the sandbox does not show.
+    /// Files that the user has and the sandbox hides.
     pub files: Vec<&'static str>,
-    /// Variables that are set where acquit was started and that the agent does not get.
+    /// Variables that are set for acquit but not passed to the agent.
     pub variables: Vec<&'static str>,
-    /// Servers that those name and that the agent cannot reach.
+    /// Servers that those name and the agent cannot reach.
     pub hosts: BTreeSet<Host>,
-    /// Whether one of them names a server, so that the agent would ask another one than the user does.
+    /// Whether one of them names a server, so that the agent would use another one than the user does.
     pub names_server: bool,
 }
 
-/// Looks for them. `shown` are the files that the sandbox shows, `gets` says whether the agent gets a variable, `hosts` are those
-/// that it reaches.
+/// Finds missing settings. `shown` are the files that the sandbox shows, `gets` says whether the agent gets a variable,
+/// and `hosts` are those that it can reach.
 pub fn missing(
     facts: &Facts,
     environment: &Environment,
@@ -60,8 +61,8 @@ pub fn missing(
     found
 }
 
-/// The servers that a file of settings names: addresses in the value of a key such as `base_url`, `baseURL`, `openai-api-base` or
-/// `ANTHROPIC_BASE_URL`, whichever the format.
+/// Finds the servers that a settings file names: addresses in the value of a key such as `base_url`, `baseURL`,
+/// `openai-api-base` or `ANTHROPIC_BASE_URL`, in any format.
 fn servers_in(text: &str) -> BTreeSet<Host> {
     const KEYS: [&str; 3] = ["baseurl", "apibase", "endpoint"];
     let mut found = BTreeSet::new();
@@ -77,7 +78,7 @@ fn servers_in(text: &str) -> BTreeSet<Host> {
     found
 }
 
-/// The host of the address that a text begins with.
+/// Returns the host of the address that a text starts with.
 fn host(text: &str) -> Option<Host> {
     let (rest, port) = match text.strip_prefix("https://") {
         Some(rest) => (rest, 443),

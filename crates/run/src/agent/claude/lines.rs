@@ -1,9 +1,9 @@
-//! What Claude Code prints, line by line.
+//! Parses the output of Claude Code.
 //!
-//! One message of the model comes as several `assistant` records with the same id and the usage of its beginning, so usage is
-//! counted once per id and corrected by the `result`. Costs and usage by model are totals of the conversation; what belongs
-//! to this run is `model_usage_since_last_result`, or the difference to what was counted before. A failure of the model
-//! comes as `"subtype":"success"` with `"is_error":true`.
+//! One message of the model comes as several `assistant` records with the same id, each with the usage known at its
+//! start. So usage is counted once per id and corrected by the `result`. Cost and usage per model are totals of the
+//! conversation. The share of this run is `model_usage_since_last_result`, or the difference to what was counted
+//! before. A failure of the model comes as `"subtype":"success"` with `"is_error":true`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -18,24 +18,24 @@ use crate::agent::spend::{Spend, micros, minus};
 use crate::agent::{Hearing, Parser, Tells, json};
 use crate::model_failure::{self, ModelFailure, Then, reset};
 
-/// How many ids are remembered, of messages and of refused tools. More come only from what is no conversation.
+/// Maximum number of ids to remember, of messages and of rejected tools. No real conversation has more.
 const REMEMBERED: usize = 100_000;
 
-/// The model of messages that the program wrote itself.
+/// Model name of messages that the program wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Reads the lines.
+/// Parses the output.
 pub(in crate::agent) struct Lines {
     hearing: Hearing,
     spend: Spend,
     session: String,
-    /// Messages whose usage was counted.
+    /// Messages whose usage is counted.
     counted: HashSet<String>,
-    /// Uses of tools whose refusal was told.
+    /// Tool uses whose rejection is reported.
     refused: HashSet<String>,
-    /// The last text, so that a result that repeats it is not said again.
+    /// The last text, so that a result that repeats it is not reported again.
     last_text: String,
-    /// What the program itself called the error that ended the turn.
+    /// The program's own name for the error that ended the turn.
     error: Option<String>,
     limit_told: bool,
 }
@@ -48,7 +48,7 @@ struct Record<'a> {
     subtype: Option<Word<'a>>,
     #[serde(borrow, default)]
     session_id: Option<Word<'a>>,
-    /// An object in messages, a text in refusals.
+    /// An object in messages, a string in rejections.
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -65,7 +65,7 @@ struct Record<'a> {
     key: Option<Word<'a>>,
     #[serde(borrow, default)]
     rate_limit_info: Option<&'a RawValue>,
-    // Of the result.
+    // Fields of the result.
     #[serde(default)]
     is_error: Option<bool>,
     #[serde(borrow, default)]
@@ -124,7 +124,7 @@ struct Block<'a> {
     is_error: Option<bool>,
 }
 
-/// Usage in the words of the provider's interface. Its input is without what came from a cache.
+/// Usage as the provider's API reports it. Input excludes cached tokens.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Used {
@@ -141,7 +141,7 @@ struct CacheWrites {
     ephemeral_1h_input_tokens: u64,
 }
 
-/// Usage of one model in the words of the program.
+/// Usage of one model as the program reports it.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ModelUsage {
@@ -173,7 +173,8 @@ struct Denial<'a> {
     tool_use_id: Cow<'a, str>,
 }
 
-/// All that was written to a cache, and the part of it that lasts an hour; the rest lasts five minutes.
+/// `written` is everything written to a cache, and `hour` the part of it that lasts an hour. The rest lasts five
+/// minutes.
 fn usage(model: Option<String>, input: u64, output: u64, read: u64, written: u64, hour: u64) -> Usage {
     Usage {
         model,
@@ -203,12 +204,12 @@ impl ModelUsage {
     }
 }
 
-/// What a result's totals are of.
+/// What the totals of a result cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Totals {
-    /// All processes that continued it.
+    /// All processes of the conversation.
     OfConversation,
-    /// This process alone.
+    /// This process only.
     OfProcess,
 }
 
@@ -235,7 +236,7 @@ impl Lines {
             ("system", Some("api_retry")) => self.retry(record, said),
             ("system", Some("permission_denied")) => self.denied(record, said),
             ("rate_limit_event", _) => self.rate_limit(record, said),
-            // Progress, hooks and answers of a kind that nobody asked for.
+            // Progress, hooks and answers to requests that acquit does not make.
             (
                 "system",
                 Some(
@@ -259,7 +260,7 @@ impl Lines {
         }
     }
 
-    /// Every turn of a process begins with one.
+    /// Handles the record at the start of every turn.
     fn init(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         if record.key.as_deref() == Some("none") {
             self.spend.paid_by_login();
@@ -276,11 +277,11 @@ impl Lines {
         };
         let model = message.model.filter(|model| **model != *SYNTHETIC);
         if model.is_none() && record.error.is_some() {
-            // What it says stands in the result as well, which knows more.
+            // The result repeats this with more details.
             self.error = json::text(record.error);
             return;
         }
-        // A helper of the agent speaks to the agent, not to the reader.
+        // A subagent speaks to the agent, not to the reader.
         let of_helper = record.parent_tool_use_id.is_some();
         for block in json::parts::<Block<'_>>(message.content) {
             match block.kind.as_ref() {
@@ -340,7 +341,7 @@ impl Lines {
     }
 
     fn result(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
-        // A lone one tells that a conversation was not found, and has an id of its own.
+        // A result without other records reports that a conversation was not found. It has its own session id.
         if record.subtype.as_deref() == Some("success") {
             self.init(record, said);
         }
@@ -372,7 +373,7 @@ impl Lines {
         said.push(AgentEvent::End { ok, text });
     }
 
-    /// What ended the turn.
+    /// Returns what ended the turn.
     fn trouble(&self, record: &Record<'_>, text: &str) -> ModelFailure {
         let known = match (record.subtype.as_deref(), record.terminal_reason.as_deref()) {
             (Some("error_max_turns"), _) | (_, Some("max_turns")) => Some(Fault::Turns),
@@ -391,8 +392,8 @@ impl Lines {
             .unwrap_or_else(|| model_failure::in_text(text))
     }
 
-    /// What the totals of a result are of. Programs of before `model_usage_since_last_result` differ in this, and do not say it:
-    /// the tokens by model are of the same as the cost, and those of this run are known.
+    /// Decides what the totals of a result cover. Versions before `model_usage_since_last_result` differ in this
+    /// without saying so. But tokens per model cover the same as the cost, and the tokens of this run are known.
     fn totals(&self, record: &Record<'_>, run: &Usage) -> Totals {
         let before = &self.hearing.before;
         if run.cost_micros < before.cost_micros {
@@ -403,7 +404,8 @@ impl Lines {
         };
         let tokens = |(model, usage): (String, ModelUsage)| usage.usage(model).tokens();
         let all = models.into_iter().map(tokens).fold(0, u64::saturating_add).max(1);
-        // This run's share of the cost, by its share of the tokens: the reading that comes nearer to it is the right one.
+        // Estimate this run's share of the cost from its share of the tokens. The reading closer to it is the right
+        // one.
         let total = run.cost_micros.unwrap_or(0);
         let share = u128::from(total) * u128::from(run.tokens().min(all)) / u128::from(all);
         let distance = |cost: u64| share.abs_diff(u128::from(cost));
@@ -411,7 +413,7 @@ impl Lines {
         if distance(total) <= distance(rest) { Totals::OfProcess } else { Totals::OfConversation }
     }
 
-    /// Brings what was counted while it ran to what the result says.
+    /// Corrects what was counted during the run with the totals of the result.
     fn settle(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let cost = record.total_cost_usd.and_then(micros);
         if let Some(models) = json::part::<BTreeMap<String, ModelUsage>>(record.model_usage_since_last_result)
@@ -434,7 +436,8 @@ impl Lines {
     }
 }
 
-/// What the program calls an error. Its `server_error` is also what it calls a model that did not answer.
+/// Classifies an error by the program's own name for it. The name `server_error` is left out: it also stands for a
+/// model that did not answer.
 fn by_name(name: &str) -> Option<ModelFailure> {
     Some(ModelFailure::Fault(match name {
         "authentication_failed" => Fault::Login,
@@ -448,7 +451,7 @@ fn by_name(name: &str) -> Option<ModelFailure> {
     }))
 }
 
-/// Answers of tools; the rest of what is told to the model is no news.
+/// Reports tool results. The rest of what the model is told is not news.
 fn user(record: &Record<'_>, said: &mut Vec<AgentEvent>) {
     let Some(message) = json::part::<Message<'_>>(record.message) else { return };
     for block in json::parts::<Block<'_>>(message.content) {

@@ -1,4 +1,4 @@
-//! Claude Code: `claude -p --output-format stream-json --verbose`, the prompt on standard input.
+//! Claude Code: `claude -p --output-format stream-json --verbose`, with the prompt on standard input.
 
 use std::ffi::OsString;
 
@@ -51,17 +51,17 @@ pub(super) const FACTS: Facts = Facts {
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-/// Tools that outlast a turn, or leave the workspace: nobody is there when they come back.
+/// Tools that outlast a turn or leave the workspace. No one is there when they return.
 const NEVER: &str = "EnterWorktree,ExitWorktree,CronCreate,ScheduleWakeup";
 
-/// What those who only look do not need. They still write their report.
+/// Tools that a read-only turn does not need. It can still write its report.
 const NOT_FOR_READERS: &str = "Edit,NotebookEdit";
 
-/// The longest schema that goes as an argument: the kernel refuses one of 128 KiB.
+/// Maximum size of a schema as an argument: the kernel rejects one of 128 KiB.
 const SCHEMA_LIMIT: usize = 100 * 1024;
 
-/// What it uses without asking where its commands are limited: everything but commands, and of these the ones that are listed. It looks
-/// at each command of a line. Commands that only read, such as `ls`, it runs all the same.
+/// Returns the tools that it may use without asking if its commands are restricted: everything but commands, plus the
+/// listed ones. It checks each command of a line. It runs read-only commands such as `ls` anyway.
 fn only(commands: &[String]) -> String {
     let listed = commands.iter().flat_map(|one| [format!("Bash({one})"), format!("Bash({one} *)")]);
     let all = listed.chain([FREE.to_owned(), format!("mcp__{}", Server::NAME)]);
@@ -76,7 +76,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
     if wanted.commands.is_empty() || wanted.refuses(Tool::Run) {
         launch.args(["--dangerously-skip-permissions"]);
-        // As root it refuses to work without asking, unless it is told that somebody else holds it.
+        // As root, it refuses to skip permission prompts unless told that it is sandboxed.
         launch.set("IS_SANDBOX", "1");
     } else {
         launch.args(["--permission-mode", "dontAsk", "--allowedTools", &only(wanted.commands)]);
@@ -104,7 +104,7 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
             json!({ "mcpServers": { (Server::NAME): { "command": program, "args": args, "env": env } } });
         let file = launch.file(wanted, "claude-tools.json", servers.to_string());
         launch.args(["--mcp-config".into(), file.into_os_string(), "--strict-mcp-config".into()]);
-        // Otherwise the model has to search for tools before it sees them.
+        // Otherwise the model must search for tools before it sees them.
         launch.set("ENABLE_TOOL_SEARCH", "false");
     }
     if let Some(schema) = wanted.schema.map(ToString::to_string).filter(|text| text.len() <= SCHEMA_LIMIT) {
