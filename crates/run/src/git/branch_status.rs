@@ -1,23 +1,23 @@
-//! What became of a branch that acquit left in a repository, as far as the repository alone can tell.
+//! Determines the status of a branch that acquit left in a repository, as far as the repository alone can tell.
 
 use super::{CommitId, Error, Git, Source};
 
-/// A change with more files than this is not compared file by file.
+/// Maximum number of changed files to compare one by one.
 const MOST_FILES: usize = 200;
 
-/// Where a branch stands.
+/// Status of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
-    /// Its commit is part of the base, or all that it changed is.
+    /// The base contains its commit, or everything that it changed.
     Merged,
-    /// It is there, and its change is not part of the base.
+    /// The branch exists, and the base does not contain its change.
     Open,
-    /// It is not there any more.
+    /// The branch does not exist any more.
     Gone,
 }
 
 impl Source {
-    /// Where the branch stands that was left at `commit`, held against `base` or what is checked out.
+    /// Returns the status of the branch that was left at `commit`, compared with `base` or with what is checked out.
     pub fn stands(
         &self,
         git: &Git,
@@ -38,11 +38,11 @@ impl Source {
         Ok(if there.is_some() { Stands::Open } else { Stands::Gone })
     }
 
-    /// Whether the files that a branch changed since it left `base` are there as its last commit left them: it was merged as another
-    /// commit, or as several.
+    /// Returns whether `base` has the files that the branch changed exactly as the branch left them. Then it was merged
+    /// as another commit or as several.
     fn has_change(&self, git: &Git, commit: &CommitId, base: &CommitId) -> Result<bool, Error> {
         let left = self.call(git, "merge-base").args([base.as_str(), commit.as_str()]).run_any()?;
-        // Without one there is nothing that both come from.
+        // Without a merge base there is no common history.
         let Ok(left) = left.line().parse::<CommitId>() else { return Ok(false) };
         let changed = self
             .call(git, "diff-tree")

@@ -1,4 +1,4 @@
-//! One hardened call of git: the environment, the overrides, the limits.
+//! One hardened git call: environment, overrides, limits.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -11,13 +11,13 @@ use super::{CommitId, Error, Identity};
 use crate::process::{self, Exit, Guard, Spawner};
 use crate::sandbox::machine::Version;
 
-/// Enough for a checkout of a very large tree on a slow disk; nobody waits longer for a helper that has hung.
+/// Enough for a checkout of a very large tree on a slow disk. A process that takes longer hangs.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
-/// What is kept of stderr: git's reason stands in its first lines.
+/// Maximum size of stderr to keep. Git's reason is in its first lines.
 const STDERR_KEPT: usize = 4 << 10;
 
-/// Settings that stand above any configuration a repository carries. Each of them names a program, opens a way out of
-/// the machine, or starts work in the background.
+/// Settings that override any configuration of a repository. Each of them could name a program, open a connection or
+/// start background work.
 const OVERRIDES: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -39,14 +39,14 @@ const OVERRIDES: &[&str] = &[
     "fetch.recurseSubmodules=false",
     "diff.ignoreSubmodules=all",
     "protocol.allow=never",
-    // Git would fetch what it names before the fetch that was asked for, by a program that no protocol setting holds back.
-    // Empty means none; the name of a file would leave a copy of it in the repository at every fetch.
+    // Git would fetch a bundle before the requested fetch, with a program that no protocol setting restricts. Empty
+    // means none; the name of a file would leave a copy of it in the repository at every fetch.
     "fetch.bundleURI=",
     "advice.detachedHead=false",
     "core.quotePath=false",
 ];
 
-/// How git is started and which search path it gets. A plain value: cheap to clone, holds nothing open.
+/// How to start git, and its search path. A plain value: cheap to clone, holds nothing open.
 #[derive(Clone, Debug)]
 pub struct Git {
     spawner: Spawner,
@@ -56,24 +56,24 @@ pub struct Git {
 }
 
 impl Git {
-    /// Git as found on `path`, which the caller takes from its configuration.
+    /// Creates a handle for the git on `path`, which comes from the caller's configuration.
     pub fn new(spawner: Spawner, path: impl Into<OsString>) -> Self {
         Self { spawner, path: path.into(), time_limit: TIME_LIMIT, version: Arc::default() }
     }
 
-    /// The longest that a call may take, if not ten minutes.
+    /// Sets the time limit of a call. The default is ten minutes.
     #[must_use]
     pub fn with_time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// The longest that a call may take.
+    /// Returns the time limit of a call.
     pub(super) fn time_limit(&self) -> Duration {
         self.time_limit
     }
 
-    /// A call of `verb` in no repository in particular.
+    /// Starts building a call of `verb`, outside of any repository.
     pub fn call(&self, verb: &str) -> Call {
         Call {
             git: self.clone(),
@@ -92,7 +92,7 @@ impl Git {
     }
 }
 
-/// A call being put together.
+/// Builder for a call.
 #[derive(Clone, Debug)]
 pub struct Call {
     git: Git,
@@ -106,46 +106,46 @@ pub struct Call {
     directory: PathBuf,
     helpers: Helpers,
     login: Option<Login>,
-    /// The tree that attributes are read from.
+    /// Tree to read attributes from.
     attributes: Option<String>,
 }
 
-/// Whether the helpers that a configuration names for logging in are run.
+/// Whether configured credential helpers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Helpers {
-    /// They are not.
+    /// Not run.
     No,
-    /// They are: the call exists to ask them, and reads no repository.
+    /// Run: the call exists to ask them, and reads no repository.
     Run,
 }
 
-/// What a call left behind.
+/// Output of a call.
 #[derive(Debug)]
 pub struct Output {
-    /// The exit code; none when a signal ended it.
+    /// Exit code. `None` if a signal ended it.
     pub code: Option<i32>,
-    /// Everything it printed.
+    /// Complete standard output.
     pub stdout: Vec<u8>,
-    /// The beginning of what it complained about.
+    /// Beginning of standard error.
     pub stderr: String,
 }
 
 impl Call {
-    /// Runs in this folder, letting git find the repository from there.
+    /// Runs in this directory, where git discovers the repository.
     #[must_use]
     pub fn inside(mut self, directory: &Path) -> Self {
         directory.clone_into(&mut self.directory);
         self
     }
 
-    /// Uses exactly this git directory, without looking for one.
+    /// Uses exactly this git directory, without discovery.
     #[must_use]
     pub fn git_dir(mut self, path: &Path) -> Self {
         self.place.push(joined("--git-dir=", path.as_os_str()));
         self
     }
 
-    /// Uses this tree, and runs in it.
+    /// Uses this working tree, and runs in it.
     #[must_use]
     pub fn work_tree(mut self, path: &Path) -> Self {
         self.place.push(joined("--work-tree=", path.as_os_str()));
@@ -158,10 +158,10 @@ impl Call {
         self.env("GIT_INDEX_FILE", path)
     }
 
-    /// Also reads objects from this folder.
+    /// Also reads objects from this directory.
     #[must_use]
     pub(crate) fn with_objects(self, folder: &Path) -> Self {
-        // A list with colons between, in which a quoted path may have one itself.
+        // The list is separated by colons; quoting allows a path to contain one.
         let mut quoted = OsString::from("\"");
         quoted.push(OsStr::from_bytes(&folder.as_os_str().as_bytes().iter().fold(
             Vec::new(),
@@ -177,14 +177,14 @@ impl Call {
         self.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted)
     }
 
-    /// Reads attributes from nowhere, so that none in the tree has a say in how files are read.
+    /// Reads no attributes, so that those in the tree cannot influence how files are read.
     #[must_use]
     pub fn without_attributes(mut self, empty_tree: &str) -> Self {
         self.attributes = Some(empty_tree.to_owned());
         self
     }
 
-    /// Reads attributes from this commit and from nowhere else.
+    /// Reads attributes only from this commit.
     #[must_use]
     pub fn attributes_of(self, commit: &CommitId) -> Self {
         self.without_attributes(commit.as_str())
@@ -197,20 +197,20 @@ impl Call {
         self
     }
 
-    /// Lets this call read another repository on this machine.
+    /// Allows this call to read another repository on this machine.
     #[must_use]
     pub fn allowing_local_transport(self) -> Self {
         self.env("GIT_ALLOW_PROTOCOL", "file")
     }
 
-    /// Runs the helpers that the settings name for logging in.
+    /// Runs the configured credential helpers.
     #[must_use]
     pub(super) fn with_helpers(mut self) -> Self {
         self.helpers = Helpers::Run;
         self
     }
 
-    /// Gives it a login for whatever asks for one.
+    /// Provides credentials for this call.
     #[must_use]
     pub(super) fn login(mut self, login: Login) -> Self {
         self.login = Some(login);
@@ -224,14 +224,14 @@ impl Call {
         self
     }
 
-    /// Adds several.
+    /// Adds several arguments.
     #[must_use]
     pub fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Self {
         self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
         self
     }
 
-    /// Signs what is made as `author`, at `seconds` since 1970 in UTC, so that the same input gives the same commit.
+    /// Sets author, committer and date (`seconds` since 1970, in UTC), so that the same input gives the same commit.
     #[must_use]
     pub fn signed(mut self, author: &Identity, committer: &Identity, seconds: i64) -> Self {
         for (role, who) in [("AUTHOR", author), ("COMMITTER", committer)] {
@@ -249,35 +249,35 @@ impl Call {
         self
     }
 
-    /// Lets it take no longer than this.
+    /// Sets the time limit of this call.
     #[must_use]
     pub(super) fn within(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// Gives it something to read; without this its input is empty.
+    /// Sets the standard input. It is empty by default.
     #[must_use]
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
         self
     }
 
-    /// Runs it, and calls any exit code but zero a failure.
+    /// Runs the call. Any exit code but zero is an error.
     pub fn run(self) -> Result<Output, Error> {
         let verb = self.verb.clone();
         let output = self.run_any()?;
         if output.code == Some(0) { Ok(output) } else { Err(output.failed(&verb)) }
     }
 
-    /// Runs it, and expects one commit id.
+    /// Runs the call and parses its output as one commit id.
     pub fn run_for_id(self) -> Result<CommitId, Error> {
         let verb = self.verb.clone();
         let output = self.run()?;
         output.line().parse().map_err(|_| Error::Unexpected { verb })
     }
 
-    /// Runs it, and leaves the exit code to the caller.
+    /// Runs the call and leaves the exit code to the caller.
     pub fn run_any(self) -> Result<Output, Error> {
         let mut args: Vec<OsString> = vec!["--no-pager".into()];
         let asked = |setting: &&&str| self.helpers == Helpers::No || **setting != "credential.helper=";
@@ -285,7 +285,7 @@ impl Call {
             args.push("-c".into());
             args.push(setting);
         }
-        // Held open until the call is over.
+        // Must stay open until the call ends.
         let login = self.login.as_ref().map(Login::hand_over).transpose().map_err(Error::Start)?;
         if let Some((setting, _)) = &login {
             args.push("-c".into());
@@ -297,7 +297,7 @@ impl Call {
             if self.git.has_attribute_source() {
                 args.push(format!("--attr-source={tree}").into());
             } else if self.directory == Path::new("/") {
-                // Without files and without an index there is nowhere that an older git could read them from.
+                // Without a working tree and an index, an older git has nowhere to read attributes from.
                 args.push("--bare".into());
                 env.push(("GIT_INDEX_FILE".into(), "/nonexistent/index".into()));
             }
@@ -307,7 +307,7 @@ impl Call {
 
         env.push(("PATH".into(), self.git.path.clone()));
         for (name, value) in ENVIRONMENT {
-            // What a call sets for itself replaces the default, and is not given twice.
+            // Variables of the call replace defaults, so that none is set twice.
             if !env.iter().any(|(own, _)| own == name) {
                 env.push((name.into(), value.into()));
             }
@@ -336,7 +336,7 @@ impl Call {
     }
 }
 
-/// The whole environment of a call, apart from the search path.
+/// The complete environment of a call, apart from the search path.
 const ENVIRONMENT: [(&str, &str); 13] = [
     ("HOME", "/nonexistent"),
     ("XDG_CONFIG_HOME", "/nonexistent"),
@@ -350,19 +350,19 @@ const ENVIRONMENT: [(&str, &str); 13] = [
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ADVICE", "0"),
-    // Stands above `protocol.<name>.allow`, which a repository could set for itself and which would count before ours. The one
-    // name on the list is of no protocol.
+    // Overrides `protocol.<name>.allow`, which a repository could set for itself and which would take precedence over
+    // ours. The only name on the list is not a protocol.
     ("GIT_ALLOW_PROTOCOL", "none"),
 ];
 
 impl Output {
-    /// The first line of what it printed, as text.
+    /// Returns the first line of standard output.
     pub fn line(&self) -> String {
         let end = self.stdout.iter().position(|b| *b == b'\n').unwrap_or(self.stdout.len());
         String::from_utf8_lossy(&self.stdout[..end]).into_owned()
     }
 
-    /// This output as a failure of `verb`.
+    /// Converts this output into a failure of `verb`.
     pub fn failed(self, verb: &str) -> Error {
         Error::Failed { verb: verb.to_owned(), code: self.code, stderr: self.stderr.trim().to_owned() }
     }

@@ -1,8 +1,8 @@
-//! Keeping what acquit adds to the user's repository in bounded form.
+//! Keeps what acquit adds to the user's repository compact.
 //!
-//! A finished task leaves a few loose objects and two refs. From a certain number on, objects are put into one pack and refs into
-//! `packed-refs`, as `git gc` would do, so that git is as fast after thousands of tasks as after the first. Nothing is pruned, no
-//! setting is read or changed, and the user's own refs and packs stay as they are.
+//! A finished task leaves a few loose objects and two refs. Beyond a certain number, objects are put into one pack and
+//! refs into `packed-refs`, as `git gc` does, so that git stays as fast after thousands of tasks as after the first.
+//! Nothing is pruned, no setting is read or changed, and the user's own refs and packs stay as they are.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -14,21 +14,21 @@ use rustix::fs::{FlockOperation, flock};
 use super::{Error, Git, Source};
 use crate::pause::pause;
 
-/// Loose refs in one folder: reading them takes a millisecond or two.
+/// Maximum number of loose refs in one directory. Reading this many takes a millisecond or two.
 const MOST_REFS: usize = 200;
-/// Loose objects in one of the 256 folders, which stands for all of them: 3,000 objects, less than half of what makes the user's own
-/// git begin to pack.
+/// Maximum number of loose objects in one of the 256 directories, as a sample of all of them: 3,000 objects, less than
+/// half of what makes the user's own git start packing.
 const MOST_IN_FOLDER: usize = 12;
-/// Packs of acquit's own before they become one.
+/// Maximum number of acquit's own packs before they are combined.
 const MOST_PACKS: usize = 8;
-/// How many stores may share a repository: the refs of each are in a folder of their own.
+/// Maximum number of stores that share a repository. The refs of each are in a separate directory.
 const MOST_STORES: usize = 16;
-/// The folder of loose objects that is looked at, the one that git itself looks at.
+/// Directory of loose objects to sample, the same as git uses.
 const SAMPLE: &str = "17";
-/// What acquit's packs are called.
+/// Name prefix of acquit's packs.
 const PACK: &str = "acquit";
 
-/// In which form objects came into a repository.
+/// Form in which objects entered a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
     /// As loose objects.
@@ -37,12 +37,12 @@ pub(crate) enum Arrived {
     Pack,
 }
 
-/// How old the lock of a ref must be before its writer counts as dead. Git holds one for milliseconds.
+/// Age at which the writer of a ref lock counts as dead. Git holds such a lock for milliseconds.
 const STALE: Duration = Duration::from_secs(2);
 
 impl Source {
-    /// Removes the locks of refs that a git process left which was killed. Only for refs that nobody but the caller's task writes:
-    /// whoever wrote them before is gone. A lock that is young may be the user's, so it is waited for.
+    /// Removes the ref locks that a killed git left. Only for refs that nothing but the caller's task writes: whatever
+    /// wrote them before is gone. A young lock may be the user's, so this waits until it is old.
     pub(crate) fn clear_stale_locks<'n>(&self, names: impl IntoIterator<Item = &'n str>) {
         for name in names {
             let lock = self.common().join(format!("{name}.lock"));
@@ -51,20 +51,20 @@ impl Source {
             if age < STALE {
                 pause(STALE.saturating_sub(age));
             }
-            // Another one meanwhile has a writer that lives.
+            // A lock that replaced it in the meantime belongs to a running git.
             if fs::metadata(&lock).is_ok_and(|now| now.ino() == found.ino()) {
                 let _ = fs::remove_file(&lock);
             }
         }
     }
 
-    /// The folder that has the refs. That of a linked worktree is in the repository that it belongs to, beside the objects.
+    /// Returns the directory with the refs, next to the objects. A linked worktree uses that of its main repository.
     fn common(&self) -> &Path {
         self.objects().parent().unwrap_or(self.git_dir())
     }
 
-    /// Packs refs and loose objects if there are many. `branch` is a ref that was just written. At most one process does it at a
-    /// time; others leave it to that one.
+    /// Packs refs and loose objects if there are many. `branch` is a ref that was just written. Only one process does
+    /// this at a time; others skip it.
     pub(crate) fn consolidate(&self, git: &Git, branch: Option<&str>, arrived: Arrived) -> Result<(), Error> {
         let packs = self.objects().join("pack");
         let refs = self.crowded(branch);
@@ -83,7 +83,7 @@ impl Source {
         if loose || packed { self.pack_objects(git, &packs) } else { Ok(()) }
     }
 
-    /// Folders of refs that acquit writes to and that have many loose ones.
+    /// Returns the directories with many loose refs among those that acquit writes to.
     fn crowded(&self, branch: Option<&str>) -> Vec<String> {
         let common = self.common();
         let mut folders = Vec::new();
@@ -105,14 +105,14 @@ impl Source {
         if output.code == Some(0) {
             return Ok(());
         }
-        // Before 2.42 git could only pack all refs.
+        // Before 2.42, git could only pack all refs.
         self.call(git, "pack-refs").args(["--all", "--prune"]).run().map(drop)
     }
 
-    /// Puts all loose objects into a pack, and acquit's own packs too if there are many of them.
+    /// Packs all loose objects, and also combines acquit's own packs if there are many.
     fn pack_objects(&self, git: &Git, packs: &Path) -> Result<(), Error> {
         let mut old = own_packs(packs);
-        // An index over several packs would name some that are gone.
+        // A multi-pack index would refer to packs that are gone.
         if old.len() < MOST_PACKS || packs.join("multi-pack-index").exists() {
             old.clear();
         }
@@ -127,7 +127,7 @@ impl Source {
         let made = format!("{PACK}-{}.pack", made.line());
         if packs.join(&made).exists() {
             for path in old.iter().filter(|path| !path.ends_with(&made)) {
-                // The index first: without it git does not know the pack.
+                // Remove the index first: without it, git ignores the pack.
                 for extension in ["idx", "rev", "bitmap", "pack"] {
                     let _ = fs::remove_file(path.with_extension(extension));
                 }
@@ -137,7 +137,7 @@ impl Source {
     }
 }
 
-/// The packs that acquit made and nobody asked to keep.
+/// Returns the packs that acquit made and that have no `.keep` file.
 fn own_packs(packs: &Path) -> Vec<PathBuf> {
     let own = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -148,7 +148,7 @@ fn own_packs(packs: &Path) -> Vec<PathBuf> {
     fs::read_dir(packs).into_iter().flatten().flatten().map(|entry| entry.path()).filter(own).collect()
 }
 
-/// Whether a folder has more than so many entries. Reads no more than needed to know.
+/// Returns whether a directory has more than `count` entries. Reads no more than necessary.
 fn more_than(folder: &Path, count: usize) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.nth(count).is_some())
 }

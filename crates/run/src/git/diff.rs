@@ -1,22 +1,22 @@
-//! Differences between commits, for people.
+//! Diffs between commits, for people.
 
 use std::path::PathBuf;
 
 use super::{Call, CommitId, Error, Git, Source};
 
-/// How a difference is shown.
+/// Format of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The lines.
+    /// Patch with lines.
     Patch,
-    /// The files, and how much of each, in lines of at most so many columns.
+    /// Changed files with their number of changes, at most this many columns wide.
     Stat(usize),
-    /// The same for programs: added, removed and path, each file ended by a zero.
+    /// The same for programs: added, removed and path, with a NUL after each file.
     Numbers,
 }
 
 impl Form {
-    /// Lets a call of `diff-tree` show the difference so, whatever a repository or its files say about how.
+    /// Makes a call of `diff-tree` use this format, whatever the repository or its files configure.
     pub(crate) fn apply(self, call: Call, from: &CommitId, to: &CommitId) -> Call {
         let form = match self {
             Self::Patch => vec!["-p".to_owned(), "-M".to_owned()],
@@ -31,13 +31,13 @@ impl Form {
     }
 }
 
-/// The ref that says where a checkout was when its branch moved.
+/// Returns the ref that records where a checkout was when its branch moved.
 pub(crate) fn pending(branch: &str) -> String {
     format!("refs/acquit/checkout/{branch}")
 }
 
 impl Source {
-    /// Whether two commits have the same files.
+    /// Returns whether two commits have the same files.
     pub fn is_same(&self, git: &Git, one: &CommitId, other: &CommitId) -> Result<bool, Error> {
         let output =
             self.call(git, "diff-tree").args(["--quiet", one.as_str(), other.as_str(), "--"]).run_any()?;
@@ -48,22 +48,22 @@ impl Source {
         }
     }
 
-    /// What `to` has and `from` has not.
+    /// Returns the diff from `from` to `to`.
     pub fn diff(&self, git: &Git, from: &CommitId, to: &CommitId, form: Form) -> Result<Vec<u8>, Error> {
         Ok(form.apply(self.call(git, "diff-tree"), from, to).run()?.stdout)
     }
 
-    /// Whether a branch was moved whose checkout did not follow yet.
+    /// Returns whether a branch was moved and its checkout has not followed yet.
     fn is_behind(&self, git: &Git, branch: &str) -> Result<bool, Error> {
         let pending = pending(branch);
         let output = self.call(git, "rev-parse").args(["--quiet", "--verify", &pending]).run_any()?;
         Ok(output.code == Some(0))
     }
 
-    /// Where a branch is checked out with changes that are in no commit, if it is. Files that git does not know are no change.
+    /// Returns the checkout of a branch that has uncommitted changes, if there is one. Untracked files do not count.
     pub fn dirty_checkout(&self, git: &Git, branch: &str) -> Result<Option<PathBuf>, Error> {
         let Some(at) = self.checked_out_at(git, &format!("refs/heads/{branch}"))? else { return Ok(None) };
-        // One that is only behind is brought along before anything else.
+        // If it is only behind, it is updated before anything else.
         if self.is_behind(git, branch)? {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Why a call of git, or a look at the user's repository, did not work.
+//! Errors of git calls and of reading the user's repository.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,90 +6,90 @@ use std::time::Duration;
 
 use crate::process;
 
-/// What went wrong. Messages continue a sentence that begins with "failed to".
+/// A git error. Messages continue a sentence that starts with "failed to".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program could not be started at all.
+    /// The program could not be started.
     #[error("run git")]
     Start(#[source] process::Error),
-    /// Git ran and said no.
+    /// Git exited with an error.
     #[error("run git {verb} (exit code {code}): {stderr}", code = code.map_or("none".into(), |c| c.to_string()))]
     Failed {
-        /// The subcommand.
+        /// Subcommand.
         verb: String,
-        /// Its exit code; none when a signal ended it.
+        /// Exit code. `None` if a signal ended it.
         code: Option<i32>,
-        /// What it said, bounded, with invalid UTF-8 replaced.
+        /// Its error output, truncated, with invalid UTF-8 replaced.
         stderr: String,
     },
-    /// A program that makes or checks signatures could not be run.
+    /// A program that creates or checks signatures could not be run.
     #[error("run {program}")]
     Signer {
-        /// The program.
+        /// Program name.
         program: String,
-        /// Why not.
+        /// Cause.
         #[source]
         source: Box<process::Error>,
     },
     /// A program did not sign.
     #[error("sign with {program}: {why}")]
     NotSigned {
-        /// The program.
+        /// Program name.
         program: String,
-        /// What it said.
+        /// Its message.
         why: String,
     },
-    /// It took longer than it may.
+    /// The call timed out.
     #[error("run git {verb}: it did not finish within {limit:?}")]
     TimedOut {
-        /// The subcommand.
+        /// Subcommand.
         verb: String,
-        /// The limit that was reached.
+        /// The time limit.
         limit: Duration,
     },
-    /// It printed more than it may.
+    /// The call printed too much.
     #[error("run git {verb}: it printed more than {limit} bytes")]
     TooMuchOutput {
-        /// The subcommand.
+        /// Subcommand.
         verb: String,
-        /// The limit that was reached.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// What it received is larger than this process may write.
+    /// The received data is larger than this process may write.
     #[error("run git {verb}: it received more than {limit} bytes")]
     TooLarge {
-        /// The subcommand.
+        /// Subcommand.
         verb: String,
-        /// The limit that was reached.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A checkout has more uncommitted work than is taken from it.
+    /// A checkout has too much uncommitted work.
     #[error("take {bytes} bytes of uncommitted work: {most} are the most, and {path:?} alone has {size}", path = path.display())]
     TooMuchWork {
-        /// How much there is.
+        /// Its size in bytes.
         bytes: u64,
-        /// How much is taken.
+        /// The limit in bytes.
         most: u64,
         /// The largest file.
         path: PathBuf,
-        /// Its size.
+        /// Size of that file.
         size: u64,
     },
     /// A partial clone lacks files of a commit.
     #[error("use commit {} of {}: {missing} of its files are not in this partial clone", commit.short(), path.display())]
     Partial {
-        /// The clone.
+        /// Path of the clone.
         path: PathBuf,
         /// The commit.
         commit: super::CommitId,
-        /// How many files and folders.
+        /// Number of missing files and directories.
         missing: usize,
     },
-    /// It printed something else than its format promises.
+    /// The output does not have the documented format.
     #[error("understand what git {verb} printed")]
     Unexpected {
-        /// The subcommand.
+        /// Subcommand.
         verb: String,
     },
     /// The path does not exist or cannot be entered.
@@ -97,7 +97,7 @@ pub enum Error {
     Path {
         /// The path as given.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
@@ -107,7 +107,7 @@ pub enum Error {
         /// The path as given.
         path: PathBuf,
     },
-    /// Git does not trust a repository that belongs to somebody else.
+    /// Git does not trust a repository that another user owns.
     #[error(
         "use the repository at {path}: it belongs to another user. If you trust it, run acquit as its owner or change \
          the owner of the folder",
@@ -117,34 +117,34 @@ pub enum Error {
         /// The path as given.
         path: PathBuf,
     },
-    /// The repository's format is one this version cannot lend objects from.
+    /// The repository has a format whose objects this version cannot borrow.
     #[error("use the repository at {path}: {what}", path = path.display())]
     Unsupported {
         /// The path as given.
         path: PathBuf,
-        /// Which property.
+        /// The unsupported property.
         what: String,
     },
-    /// There is nothing to start from.
+    /// The repository has no commits to start from.
     #[error("find a commit to start from in {path}: the repository has no commits yet; make a first one", path = path.display())]
     NoCommits {
-        /// The repository.
+        /// Path of the repository.
         path: PathBuf,
     },
-    /// The named base is not there.
+    /// The named base does not exist.
     #[error("find the branch or commit {name:?} in {path}", path = path.display())]
     UnknownBase {
-        /// As named by the user.
+        /// The name as given.
         name: String,
-        /// The repository.
+        /// Path of the repository.
         path: PathBuf,
     },
-    /// Nobody says which branch of a remote is its default one.
+    /// The default branch of a remote is unknown.
     #[error("tell the default branch of the remote `{remote}` of {path}", path = path.display())]
     NoDefaultBranch {
-        /// The remote.
+        /// Name of the remote.
         remote: String,
-        /// The repository.
+        /// Path of the repository.
         path: PathBuf,
     },
     /// A name that cannot be part of a ref.

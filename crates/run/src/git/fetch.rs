@@ -1,23 +1,23 @@
-//! Fetching what others offer into private refs of the user's repository: their branches, tags and remotes stay as they are, and
-//! nothing is checked out.
+//! Fetches pull requests into private refs of the user's repository. The user's branches, tags and remotes stay as they
+//! are, and nothing is checked out.
 
 use super::push::Way;
 use super::{CommitId, Error, Git, Source, is_ref_name};
 
-/// What private refs of requests begin with. Nobody pushes them.
+/// Prefix of the private refs of pull requests. They are never pushed.
 const REQUESTS: &str = "refs/acquit/requests/";
 
-/// Work that others offer.
+/// The commits of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// Its newest commit.
+    /// Newest commit.
     pub head: CommitId,
-    /// Where it left the branch that it is to be merged into.
+    /// Merge base with the target branch.
     pub base: CommitId,
 }
 
 impl Source {
-    /// Fetches the commits of a request: `head` is its ref at the remote, `onto` the branch that it is to be merged into.
+    /// Fetches the commits of a pull request. `head` is its ref at the remote, `onto` its target branch.
     pub fn fetch_request(
         &self,
         git: &Git,
@@ -40,7 +40,7 @@ impl Source {
         self.offer(git, &ours, &theirs)
     }
 
-    /// What one commit has that another has not: both by a name that git knows.
+    /// Resolves `head` and its merge base with `onto`. Both are names that git understands.
     pub fn offer(&self, git: &Git, head: &str, onto: &str) -> Result<Offer, Error> {
         let commit = |name: &str| {
             let found = self.resolve(git, name)?;

@@ -1,20 +1,20 @@
-//! Where the user's git looks for hooks.
+//! Finds the hooks of the user's git.
 
 use std::path::{Path, PathBuf};
 
 use super::{Error, Git, Source};
 
-/// Where hooks are.
+/// Location of hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hooks {
-    /// In the repository's own folder.
+    /// The repository's own directory.
     Usual(PathBuf),
-    /// Where the setting `core.hooksPath` says, such as a folder that a tool keeps.
+    /// The value of `core.hooksPath`, such as a directory that a tool manages.
     Set(String),
 }
 
 impl Source {
-    /// Where the user's git looks for the hooks of this repository. `home` is the user's, for their settings.
+    /// Returns where the user's git looks for the hooks of this repository. `home` is the user's, for their settings.
     pub fn hooks(&self, git: &Git, home: Option<&Path>) -> Result<Hooks, Error> {
         let call = self.call(git, "config").args(["--includes", "--null", "--show-scope", "--get-all"]);
         let output = super::sign::as_user(call.arg("core.hooksPath"), home).run_any()?;
@@ -23,7 +23,7 @@ impl Source {
         }
         let text = String::from_utf8_lossy(&output.stdout);
         let fields: Vec<&str> = text.split('\0').collect();
-        // What stands on the command line is our own, and says that there are none.
+        // The command-line value is acquit's own, which disables hooks.
         let set = fields.chunks_exact(2).rev().find(|pair| pair[0] != "command");
         Ok(match set {
             Some(pair) => Hooks::Set(pair[1].to_owned()),
@@ -31,7 +31,7 @@ impl Source {
         })
     }
 
-    /// The folder that all checkouts of the repository share.
+    /// Returns the directory that all worktrees of the repository share.
     fn common_dir(&self) -> PathBuf {
         self.objects().parent().unwrap_or_else(|| self.git_dir()).to_owned()
     }

@@ -1,11 +1,11 @@
-//! Names of commits, checked once where they enter.
+//! Commit ids, validated once where they enter.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The hash function a repository names its objects with.
+/// Hash function of a repository's object ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectFormat {
@@ -16,7 +16,7 @@ pub enum ObjectFormat {
 }
 
 impl ObjectFormat {
-    /// The id of the tree that has nothing in it, which git knows without having it.
+    /// Returns the id of the empty tree, which git knows without storing it.
     pub fn empty_tree(self) -> &'static str {
         match self {
             Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -36,17 +36,17 @@ pub struct CommitId(String);
 pub struct InvalidCommitId;
 
 impl CommitId {
-    /// The digits.
+    /// Returns all digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first twelve digits, for people and for names.
+    /// Returns the first twelve digits, for people and for names.
     pub fn short(&self) -> &str {
         &self.0[..12]
     }
 
-    /// Which hash function the length belongs to.
+    /// Returns the hash function, derived from the length.
     pub fn format(&self) -> ObjectFormat {
         if self.0.len() == 64 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 }
     }
@@ -57,7 +57,7 @@ impl FromStr for CommitId {
 
     fn from_str(text: &str) -> Result<Self, InvalidCommitId> {
         let digits = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        // The all-zero id is git's way of saying "nothing"; it never names a commit.
+        // Git uses the all-zero id for "nothing"; it never names a commit.
         let nothing = text.bytes().all(|b| b == b'0');
         if matches!(text.len(), 40 | 64) && digits && !nothing {
             Ok(Self(text.to_owned()))

@@ -1,11 +1,11 @@
-//! Who a commit is by.
+//! Author and committer identities.
 
 use serde::{Deserialize, Serialize};
 
-/// A longer name or address is not something that git or a forge would show.
+/// Maximum length of a name or address. Neither git nor a forge would show a longer one.
 const LONGEST: usize = 200;
 
-/// A name and an address, in the form git accepts: one line, no angle brackets.
+/// A name and an address in the form that git accepts: one line, no angle brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     name: String,
@@ -13,30 +13,30 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What git would refuse or misread is left out; an empty part is replaced by the neutral one.
+    /// Removes what git would reject or misread. Replaces an empty part by the neutral one.
     pub fn new(name: &str, email: &str) -> Self {
         let neutral = Self::neutral();
         let clean = |text: &str, otherwise: String| {
             let kept: String =
                 text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(LONGEST).collect();
-            // Git itself drops these at both ends, and an identity of nothing else is refused by it.
+            // Git drops these characters at both ends, and rejects an identity that has nothing else.
             let kept = kept.trim_matches(|c: char| c.is_whitespace() || ".,:;\"\\'".contains(c));
             if kept.is_empty() { otherwise } else { kept.to_owned() }
         };
         Self { name: clean(name, neutral.name), email: clean(email, neutral.email) }
     }
 
-    /// The identity of acquit itself, for commits that nobody else can be named for.
+    /// Returns acquit's own identity, for commits without another author.
     pub fn neutral() -> Self {
         Self { name: "acquit".into(), email: "acquit@localhost".into() }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The address.
+    /// Returns the address.
     pub fn email(&self) -> &str {
         &self.email
     }

@@ -1,8 +1,8 @@
-//! A login that git is given for one call, and that nobody else gets to see.
+//! Credentials for one git call, visible to no one else.
 //!
-//! What stands in an argument everybody can read, and what stands in a variable whoever looks into `/proc` as the same user, in
-//! git and in all that it starts. So the login lies in a file in memory, which has no name and which git inherits open. Git asks for
-//! it with a helper of one line that names the descriptor and nothing else. The file is gone when the call is over.
+//! Everyone can read arguments, and every process of the same user can read variables through `/proc`, in git and in
+//! all that it starts. So the credentials are in an unnamed in-memory file that git inherits open. Git reads them with
+//! a one-line credential helper that contains only the descriptor number. The file is gone when the call ends.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::process::{self, inherited};
 use crate::secrets::Secret;
 
-/// A name and a token, in the words in which git is told them.
+/// User name and token, in git's credential format.
 #[derive(Clone)]
 pub(super) struct Login(Arc<Secret>);
 
@@ -24,11 +24,11 @@ impl Login {
         Self(Arc::new(Secret::new(token.name(), words)))
     }
 
-    /// The setting that lets git find it, and the file, which must stay open as long as git runs.
+    /// Returns the setting that lets git find the credentials, and the file, which must stay open as long as git runs.
     pub(super) fn hand_over(&self) -> Result<(OsString, File), process::Error> {
         let file = inherited(self.0.bytes())
             .map_err(|source| process::Error::Stdin { program: "git".into(), source })?;
-        // Opened anew by its number, so that it is read from its beginning however often git asks.
+        // Reopened through its number, so that each read starts at the beginning however often git asks.
         let line = format!(
             "credential.helper=!f() {{ test \"$1\" = get && cat /proc/self/fd/{}; }}; f",
             file.as_raw_fd()

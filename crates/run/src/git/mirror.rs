@@ -1,8 +1,10 @@
-//! Mirrors: repositories that are known by an address, kept below acquit's own folder and brought up to date before they are used.
+//! Mirrors: local copies of repositories that are given by address, kept in acquit's own directory and updated before
+//! use.
 //!
-//! A mirror is a bare repository. One is made beside its place and moved there when it is whole, so that half of one is never used;
-//! whoever makes or refreshes it holds a lock that ends with the process. What the remote removes is removed here too; branches of
-//! acquit's own, which tasks leave in it, are neither overwritten nor removed ([`branches`]). What a killed git leaves behind, its locks and half of a pack, is taken away by the next.
+//! A mirror is a bare repository. It is created next to its final path and moved there when complete, so that a
+//! half-created one is never used. Creating and updating hold a lock that ends with the process. Branches that the
+//! remote removes are removed here too. Branches of acquit's own, which tasks leave in it, are neither overwritten nor
+//! removed ([`branches`]). The next update removes the locks and partial packs that a killed git left.
 
 mod branches;
 
@@ -17,17 +19,17 @@ use rustix::process::{Resource, getrlimit};
 use super::{Error, Git, push::Way};
 use crate::pause::pause;
 
-/// How often a lock is asked for again.
+/// Retry interval for a lock.
 const AGAIN: Duration = Duration::from_millis(50);
-/// Git holds the lock of a ref for as long as it takes to write a line. One that is older was left by a git that was killed. No
-/// fetch is under way here: that is what our own lock is for.
+/// Age at which a ref lock is stale: git holds one only while it writes a line, so an older one is left from a killed
+/// git. Our own lock ensures that no fetch is running here.
 const STALE: Duration = Duration::from_secs(20);
-/// Half of a pack that nobody has written to for so long is nobody's.
+/// Age at which a partial pack without writes is abandoned.
 const HALF: Duration = Duration::from_hours(2);
-/// The longest part of a folder's name that people recognise the repository by.
+/// Maximum length of the readable part of a directory name.
 const READABLE: usize = 60;
 
-/// Whether this names a repository by its address; everything else is a path on this machine.
+/// Returns whether a text is the address of a repository. Everything else is a local path.
 pub fn is_address(text: &str) -> bool {
     let scp = || {
         let (host, path) = text.split_once(':')?;
@@ -42,7 +44,7 @@ pub fn is_address(text: &str) -> bool {
         || scp().is_some()
 }
 
-/// The name of a mirror's folder: what people know the repository by, and a number that no other address has.
+/// Returns the directory name of a mirror: a readable part, and a number that is unique to the address.
 fn folder_name(url: &str) -> String {
     let plain = url.trim_end_matches('/').trim_end_matches(".git");
     let tail: String = plain
@@ -64,7 +66,7 @@ fn folder_name(url: &str) -> String {
 }
 
 impl Git {
-    /// The mirror of a remote below `folder`, made if there is none, and up to date.
+    /// Returns the mirror of a remote in `folder`, up to date. Creates it if there is none.
     pub fn mirror(&self, folder: &Path, way: &Way<'_>) -> Result<PathBuf, Error> {
         let url = way.url;
         if url.starts_with('-') || url.contains(char::is_control) {
@@ -90,7 +92,7 @@ impl Git {
         }
         write_bare(&new, url).map_err(at(&new))?;
         if let Err(error) = self.bounded(&new, way) {
-            // What arrived of it is of no use to anybody. If it stays, the next one takes it away.
+            // A partial download is useless. If this fails, the next attempt removes it.
             let _ = fs::remove_dir_all(&new);
             return Err(error);
         }
@@ -98,12 +100,12 @@ impl Git {
         Ok(place)
     }
 
-    /// Brings a mirror up to date. What is too large leaves nothing behind.
+    /// Updates a mirror. If the data is too large, leaves nothing behind.
     fn bounded(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
         let fetched = self.follow(place, way);
         let largest = getrlimit(Resource::Fsize).current;
         match (&fetched, largest) {
-            // Git says no more than that the program which writes the pack has died.
+            // Git only reports that the process which writes the pack died.
             (Err(_), Some(limit)) if clear_full(&place.join("objects/pack"), limit) => {
                 Err(Error::TooLarge { verb: "fetch".to_owned(), limit })
             }
@@ -111,7 +113,7 @@ impl Git {
         }
     }
 
-    /// The right to write into a mirror, waited for as long as somebody else's refresh may take.
+    /// Takes the write lock of a mirror. Waits as long as another update may take.
     fn lock(&self, path: &Path) -> Result<File, Error> {
         let at = |source| Error::Path { path: path.to_owned(), source };
         let file = File::options().create(true).truncate(false).write(true).open(path).map_err(at)?;
@@ -126,7 +128,8 @@ impl Git {
     }
 }
 
-/// An empty repository without a tree, which knows where it comes from. Written by hand: nothing of the machine's templates is in it.
+/// Creates an empty bare repository with its remote. Written by hand, so that nothing comes from the machine's
+/// templates.
 fn write_bare(place: &Path, url: &str) -> io::Result<()> {
     fs::create_dir_all(place.join("objects/pack"))?;
     fs::create_dir_all(place.join("objects/info"))?;
@@ -139,7 +142,7 @@ fn write_bare(place: &Path, url: &str) -> io::Result<()> {
     fs::write(place.join("HEAD"), "ref: refs/heads/main\n")
 }
 
-/// Removes the locks that a killed git left, and waits for those that a living one may still hold.
+/// Removes the locks that a killed git left, and waits for those that a running one may still hold.
 fn clear_locks(place: &Path) -> io::Result<()> {
     let begun = Instant::now();
     loop {
@@ -162,7 +165,7 @@ fn clear_locks(place: &Path) -> io::Result<()> {
                 None => {}
             }
         }
-        // A clock that was set back makes a lock look young for ever.
+        // If the clock was set back, a lock would look young forever.
         if !young || begun.elapsed() > STALE * 2 {
             return Ok(());
         }
@@ -170,7 +173,7 @@ fn clear_locks(place: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes halves of packs that reached the limit, and says whether there was one.
+/// Removes partial packs that reached the limit, and returns whether there was one.
 fn clear_full(packs: &Path, limit: u64) -> bool {
     let halves = fs::read_dir(packs).into_iter().flatten().flatten().filter(|entry| {
         let half = entry.file_name().to_string_lossy().starts_with("tmp_");
@@ -178,13 +181,13 @@ fn clear_full(packs: &Path, limit: u64) -> bool {
     });
     let halves: Vec<PathBuf> = halves.map(|entry| entry.path()).collect();
     for half in &halves {
-        // If it stays, it is taken away when it is old.
+        // If this fails, it is removed when it is old.
         let _ = fs::remove_file(half);
     }
     !halves.is_empty()
 }
 
-/// Removes halves of packs that killed fetches left: they are as large as what had arrived.
+/// Removes partial packs of killed fetches: they take as much space as what had arrived.
 fn clear_halves(packs: &Path) -> io::Result<()> {
     for entry in fs::read_dir(packs)?.flatten() {
         let half = entry.file_name().to_string_lossy().starts_with("tmp_");
@@ -195,7 +198,7 @@ fn clear_halves(packs: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How long ago a file was written; `None` if it is gone.
+/// Returns the age of a file. `None` if it is gone.
 #[allow(clippy::disallowed_methods, reason = "the age of a file is measured by the clock that its disk has")]
 fn age(path: &Path) -> Option<Duration> {
     let written = fs::metadata(path).and_then(|meta| meta.modified()).ok()?;

@@ -1,9 +1,9 @@
-//! The only module that runs git, and always the same guarded way.
+//! The only module that runs git, always in the same hardened way.
 //!
-//! A repository is input. Its configuration, hooks, attributes and file names may have been written by somebody who
-//! wants them to run, so every call made here starts from an empty environment, overrides each setting that names a
-//! program, may not ask questions, and is bounded in time and output. What a call may still read is the repository
-//! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
+//! A repository is untrusted input: someone may have written its configuration, hooks, attributes and file names in
+//! order to run code. So every call starts from an empty environment, overrides each setting that names a program,
+//! cannot prompt, and is bounded in time and output. A call can read the named repository and none of the user's own
+//! settings, except in [`Source::identity`], which exists to read them.
 
 mod branch_status;
 mod call;

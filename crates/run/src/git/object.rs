@@ -1,14 +1,15 @@
-//! One commit, read without git: from the loose file that git has just written in a repository of a workspace.
+//! Reads one commit without git, from the loose object that git has just written in a repository of a workspace.
 //!
-//! A leg asks small things of commits that were made a moment ago: their tree, their message, whether one follows the
-//! other. Starting git for each costs more than everything else about them. So this reads the file itself, and believes it for
-//! one reason: **its content has the hash that it is named by**. Whoever put the file there, it can be nothing else than that
-//! commit. (Those of agents came through git first, which refuses objects that are made to collide.) What it does not tell is
-//! whether everything is there that the commit leads to.
+//! A leg needs small facts about new commits: their tree, their message, whether one follows the other. Starting git
+//! for each costs more than everything else about them. So this code reads the file itself, and trusts it for one
+//! reason: **its content has the hash that it is named by**. Whatever wrote the file, it can only be that commit.
+//! (Commits of agents went through git first, which rejects colliding objects.) It does not check that everything the
+//! commit refers to exists.
 //!
-//! It knows one form: what git writes where `core.looseCompression` is 0, as it is in repositories that we set up. Nothing
-//! is inflated, so nothing is larger than its file. Whatever is otherwise (packed, compressed, borrowed, signed, in another
-//! encoding, with a header or a letter that is not expected) gives nothing, and the caller asks git, which knows all of it.
+//! It supports one format: what git writes with `core.looseCompression` set to 0, as in the repositories that we
+//! create. Nothing is decompressed, so nothing is larger than its file. For anything else (packed, compressed,
+//! borrowed, signed, in another encoding, with an unexpected header or character) it returns `None`, and the caller
+//! asks git, which supports all of it.
 
 use std::path::{Path, PathBuf};
 
@@ -17,28 +18,28 @@ use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use super::{CommitId, ObjectFormat};
 use crate::untrusted;
 
-/// The largest file that is read: messages of more than a few kilobytes are rare, and git reads those.
+/// Maximum file size. Messages of more than a few kilobytes are rare, and git reads those.
 const LARGEST: u64 = 64 << 10;
-/// The longest line of commits that is followed. One that is longer took its agent so long that a start of git is nothing.
+/// Maximum number of commits to follow. An agent took so long for more that starting git does not matter.
 const LONGEST: usize = 100;
 
-/// What a commit says.
+/// Content of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
-    /// The name of its tree.
+    /// Tree id.
     pub(crate) tree: String,
-    /// What it builds on.
+    /// Parents.
     pub(crate) parents: Vec<CommitId>,
-    /// The author, as `Name <address>`.
+    /// Author, as `Name <address>`.
     pub(crate) author: String,
-    /// When it was made, in seconds since 1970.
+    /// Commit date, in seconds since 1970.
     pub(crate) date: i64,
-    /// The whole message.
+    /// Full message.
     pub(crate) message: String,
 }
 
 impl Commit {
-    /// The commit of this name, if one of the repositories has it itself and it is an ordinary one.
+    /// Reads a commit, if one of the repositories itself stores it and it is an ordinary one.
     pub(crate) fn read(repositories: &[PathBuf], id: &CommitId) -> Option<Self> {
         repositories.iter().find_map(|git_dir| Self::read_in(git_dir, id))
     }
@@ -58,8 +59,8 @@ impl Commit {
         Self::parse(std::str::from_utf8(content).ok()?, id.format())
     }
 
-    /// The commits from `tip` back to `start`, without `start`, newest first: exactly what `start..tip` is, if each has one
-    /// parent and all of them can be read here.
+    /// Returns the commits from `tip` back to `start`, without `start`, newest first. This is exactly `start..tip`, if
+    /// each commit has one parent and all of them can be read here.
     pub(crate) fn line(
         repositories: &[PathBuf],
         start: &CommitId,
@@ -79,9 +80,9 @@ impl Commit {
         Some(line)
     }
 
-    /// The first paragraph of the message in one line, by the rules of git's `%s`.
+    /// Returns the first paragraph of the message in one line, by the rules of git's `%s`.
     pub(crate) fn subject(&self) -> String {
-        // What git takes for white space, which is less than what Rust does.
+        // Git treats fewer characters as white space than Rust does.
         let end = |line: &'_ str| line.trim_end_matches([' ', '\t', '\n', '\r']).len();
         let lines = self.message.split('\n').map(|line| &line[..end(line)]);
         let paragraph: Vec<&str> =
@@ -91,7 +92,7 @@ impl Commit {
 
     fn parse(text: &str, format: ObjectFormat) -> Option<Self> {
         let (headers, message) = text.split_once("\n\n")?;
-        // To git, a message ends there.
+        // For git, a message ends at a NUL.
         if message.contains('\0') {
             return None;
         }
@@ -110,7 +111,8 @@ impl Commit {
     }
 }
 
-/// `Name <address>` and the seconds of a line `Name <address> 1700000000 +0000`, of which git makes the same.
+/// Splits `Name <address> 1700000000 +0000` into `Name <address>` and the seconds. `None` if git might parse it
+/// differently.
 fn person(line: &str) -> Option<(&str, i64)> {
     let plain =
         |text: &str| text.trim() == text && !text.contains(|c: char| c.is_control() || "<>".contains(c));
@@ -125,12 +127,12 @@ fn person(line: &str) -> Option<(&str, i64)> {
     Some((&line[..=who.len()], seconds.parse().ok()?))
 }
 
-/// The name that git gives a file with this content, if it stores it as it is.
+/// Returns the object id that git gives a file with this content, if it stores it unchanged.
 pub(crate) fn file_name(format: ObjectFormat, content: &[u8]) -> String {
     name(format, &[format!("blob {}\0", content.len()).as_bytes(), content])
 }
 
-/// The name of an object that is these parts, one after another.
+/// Returns the object id of the concatenated parts.
 fn name(format: ObjectFormat, parts: &[&[u8]]) -> String {
     let algorithm = match format {
         ObjectFormat::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
@@ -145,7 +147,7 @@ fn name(format: ObjectFormat, parts: &[&[u8]]) -> String {
     digits
 }
 
-/// What is in a zlib stream that was written without compressing anything (RFC 1950, and 3.2.4 of RFC 1951).
+/// Returns the content of a zlib stream without compression (RFC 1950, and 3.2.4 of RFC 1951).
 fn unwrapped(stream: &[u8]) -> Option<Vec<u8>> {
     const HEADER: &[u8] = &[0x78, 0x01];
     let mut rest = stream.strip_prefix(HEADER)?;

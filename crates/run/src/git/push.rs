@@ -1,8 +1,8 @@
-//! Pushing to a remote, with a lease: the branch moves only if it is where it was seen, and nobody's work is overwritten.
+//! Pushes to a remote with a lease: the branch moves only if it is where it was seen, so no one's work is overwritten.
 //!
-//! Git asks nobody anything here. A token reaches it through a file in memory that it inherits ([`Login`]), so that it stands in no
-//! argument, no variable and on no disk; SSH runs in batch mode. Only the one protocol of the address is allowed, and a
-//! redirect is not followed. What a push sends is named by its commit; hooks do not run.
+//! Git cannot prompt here. A token reaches it through an inherited in-memory file ([`Login`]), so it is in no argument,
+//! no variable and on no disk. SSH runs in batch mode. Only the protocol of the address is allowed, and redirects are
+//! not followed. A push names its commit; hooks do not run.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,69 +11,69 @@ use super::login::Login;
 use super::{Call, CommitId, Error, Git, Source, global_config};
 use crate::secrets::Secret;
 
-/// Asks nothing, neither for a password nor whether a host is the right one; lends the user's keys to nobody; and gives up on a host
+/// Never prompts, neither for a password nor for a host key; does not forward the user's keys; and gives up on a host
 /// that does not answer, at once or in the middle.
 const BATCH: &str = "-oBatchMode=yes -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no -oForwardAgent=no \
     -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=4";
 
-/// How a remote is reached.
+/// Connection settings for a remote.
 pub struct Way<'a> {
-    /// Its address, without a login.
+    /// Address, without credentials.
     pub url: &'a str,
-    /// Who is let in.
+    /// Authentication.
     pub access: Access<'a>,
-    /// Certificates to trust.
+    /// CA certificates to trust.
     pub ca: Option<&'a Path>,
-    /// The proxy that leads there.
+    /// Proxy.
     pub proxy: Option<&'a str>,
 }
 
-/// Who is let in at a remote.
+/// How to authenticate at a remote.
 pub enum Access<'a> {
-    /// Whoever has the token.
+    /// With a token.
     Token {
-        /// The name that the forge wants beside it.
+        /// User name that the forge expects with it.
         user: &'static str,
         /// The token.
         token: &'a Secret,
     },
-    /// Anybody.
+    /// Without credentials.
     Open,
-    /// The user's own key of SSH.
+    /// With the user's own SSH key.
     Ssh {
-        /// The program, with its arguments, if the user has named one.
+        /// SSH program with its arguments, if the user configured one.
         command: Option<OsString>,
-        /// The variables that it needs to find keys and agents.
+        /// Variables that it needs to find keys and agents.
         variables: Vec<(&'static str, OsString)>,
     },
 }
 
-/// What came of a push.
+/// Result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
     /// The branch is at the commit.
     Done,
     /// The branch was not where it was seen.
     Moved,
-    /// The remote does not accept it: a protected branch, a hook of its own.
+    /// The remote rejected it: a protected branch, or a hook of the remote.
     Refused(String),
 }
 
-/// Why a remote could not be used, told from what git says, which is all that it tells.
+/// Why a remote could not be used, derived from git's message, which is the only source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushFailure {
-    /// The login is not accepted, or may not do this.
+    /// The credentials are rejected, or do not allow this.
     Login,
-    /// Its certificate is not trusted.
+    /// The certificate is not trusted.
     Certificate,
-    /// It says that it is somewhere else now.
+    /// The remote redirects to another address.
     Redirected,
-    /// Anything else: it may pass.
+    /// Anything else, possibly temporary.
     Away,
 }
 
 impl PushFailure {
-    /// What a person can do about it, where that is the same whatever was to be done with the remote.
+    /// Returns what a person can do about it, if that does not depend on the operation.
     pub fn hint(self) -> Option<&'static str> {
         match self {
             Self::Certificate => {
@@ -87,7 +87,7 @@ impl PushFailure {
     }
 }
 
-/// What a complaint of git about a remote means.
+/// Classifies an error message of git about a remote.
 pub fn meaning(stderr: &str) -> PushFailure {
     const LOGIN: [&str; 12] = [
         "authentication failed",
@@ -120,7 +120,7 @@ pub fn meaning(stderr: &str) -> PushFailure {
 }
 
 impl Call {
-    /// Lets this call reach one remote.
+    /// Allows this call to reach one remote.
     pub(super) fn reaching(self, way: &Way<'_>) -> Self {
         let scheme = way.url.split_once("://").map_or("ssh", |(scheme, _)| scheme);
         let mut call = self
@@ -129,7 +129,7 @@ impl Call {
             .set("http.emptyAuth=false")
             .set("http.lowSpeedLimit=1")
             .set("http.lowSpeedTime=60");
-        // What a proxy's address holds, or a path, is of no use to others, but no argument is the place for it.
+        // A proxy address or a path is of little use to others, but still does not belong in an argument.
         let settings =
             [("http.proxy", way.proxy.map(OsString::from)), ("http.sslCAInfo", way.ca.map(Into::into))];
         let settings: Vec<_> = settings.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
@@ -151,7 +151,7 @@ impl Call {
         }
     }
 
-    /// Where a branch of a remote is.
+    /// Returns the commit of a remote branch.
     pub(crate) fn remote_branch(self, way: &Way<'_>, branch: &str) -> Result<Option<CommitId>, Error> {
         let name = format!("refs/heads/{branch}");
         let output = self.reaching(way).args(["--quiet", "--", way.url, &name]).run()?;
@@ -163,7 +163,7 @@ impl Call {
             .transpose()
     }
 
-    /// Moves a branch of a remote to `commit`, if it is at `expected`.
+    /// Moves a remote branch to `commit`, if it is at `expected`.
     pub(crate) fn push(
         self,
         way: &Way<'_>,
@@ -184,7 +184,8 @@ impl Call {
         if output.code == Some(0) {
             return Ok(Pushed::Done);
         }
-        // `!`, the refs, and why: `[rejected] (stale info)`, `[remote rejected] (protected branch hook declined)`.
+        // `!`, the refs, and the reason: `[rejected] (stale info)`,
+        // `[remote rejected] (protected branch hook declined)`.
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let refused = text.lines().find_map(|line| line.strip_prefix("!\t")?.split_once('\t'));
         match refused {
@@ -200,7 +201,7 @@ impl Call {
 }
 
 impl Git {
-    /// The password that the user's own git would log in with at a host, without asking anybody.
+    /// Returns the password that the user's own git would use at a host, without a prompt.
     pub fn credential(
         &self,
         home: &Path,
@@ -223,17 +224,18 @@ impl Git {
     }
 }
 
-/// Which address of a remote is meant.
+/// Which address of a remote to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// That which is read.
+    /// The address to fetch from.
     Fetch,
-    /// That which is written.
+    /// The address to push to.
     Push,
 }
 
 impl Source {
-    /// The address of a remote, with what the user's own settings say of such addresses. `None` if there is no such remote.
+    /// Returns the address of a remote, after the user's own settings for such addresses. `None` if there is no such
+    /// remote.
     pub fn remote_url(
         &self,
         git: &Git,
@@ -259,7 +261,7 @@ impl Source {
 }
 
 impl Call {
-    /// Reads the user's own settings as well.
+    /// Also reads the user's own settings.
     fn with_users_settings(self, home: &Path) -> Self {
         self.env("HOME", home)
             .env("XDG_CONFIG_HOME", home.join(".config"))

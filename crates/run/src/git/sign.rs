@@ -1,8 +1,8 @@
-//! Signing: whether the user's own git signs its commits in a repository, with what, and a call that does the same.
+//! Commit signing: whether and how the user's own git signs commits in a repository, and a call that does the same.
 //!
-//! The settings come from the user's files and the user's repository, never from a repository that an agent reaches. The
-//! signing program is the user's own and runs as the user, outside of any sandbox: it needs the key. It can ask nobody: a key
-//! that needs a password has to be in an agent that holds it.
+//! The settings come from the user's files and the user's repository, never from a repository that an agent can write.
+//! The signing program is the user's own and runs as the user, outside of any sandbox, because it needs the key. It
+//! cannot prompt: a key with a password must be in an agent that holds it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use std::time::Duration;
 use super::source::global_config;
 use super::{Call, Error, Git, Source};
 
-/// How long a signature may take: somebody may have to touch a key.
+/// Time limit for a signature. A person may have to touch a security key.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// What a signing program needs of the user's environment to find its agent and its keys.
+/// Variables that a signing program needs to find its agent and its keys.
 const VARIABLES: [&str; 4] = ["SSH_AUTH_SOCK", "GNUPGHOME", "XDG_RUNTIME_DIR", "USER"];
 
-/// The user, as git and the programs around it know them.
+/// The user, as git and the signing programs see them.
 #[derive(Clone, Debug, Default)]
 pub struct User {
     home: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct User {
 }
 
 impl User {
-    /// The user of an environment, of which `get` gives the variables.
+    /// Creates the user of an environment whose variables `get` returns.
     pub fn new(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let env = VARIABLES.iter().filter_map(|name| Some((name.into(), get(name)?))).collect();
         Self { home: get("HOME").map(PathBuf::from), env }
@@ -42,7 +42,7 @@ pub struct Signing {
     env: Vec<(OsString, OsString)>,
 }
 
-/// The kinds of signatures that git knows.
+/// Signature formats of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     OpenPgp,
@@ -54,7 +54,7 @@ impl Format {
     const ALL: [(&'static str, Self); 3] =
         [("openpgp", Self::OpenPgp), ("ssh", Self::Ssh), ("x509", Self::X509)];
 
-    /// The setting for its program, and what that is by default.
+    /// Returns the setting for its program, and the default program.
     pub(super) fn program(self) -> (&'static str, &'static str) {
         match self {
             Self::OpenPgp => ("gpg.program", "gpg"),
@@ -65,7 +65,7 @@ impl Format {
 }
 
 impl Source {
-    /// How the user's git signs commits here; `None` if it does not.
+    /// Returns how the user's git signs commits here. `None` if it does not.
     pub fn signing(&self, git: &Git, user: &User) -> Result<Option<Signing>, Error> {
         let settings = self.signing_settings(git, user)?;
         let yes = |value: &str| ["true", "yes", "on", "1"].contains(&value.to_ascii_lowercase().as_str());
@@ -75,19 +75,19 @@ impl Source {
         self.signing_by(&settings, user).map(Some)
     }
 
-    /// How the user's git signs here when it is asked to, whether or not it signs every commit.
+    /// Returns how the user's git signs here on request, whether or not it signs every commit.
     pub fn signing_on_request(&self, git: &Git, user: &User) -> Result<Signing, Error> {
         let settings = self.signing_settings(git, user)?;
         let mut signing = self.signing_by(&settings, user)?;
         if signing.key.is_none() {
-            // As git does: the key of the person who commits.
+            // Same default as git: the key of the committer.
             let who = self.identity(git, user.home.as_deref());
             signing.key = Some(format!("{} <{}>", who.name(), who.email()));
         }
         Ok(signing)
     }
 
-    /// The file of those whose SSH signatures the user trusts, if the user's own settings name one.
+    /// Returns the file of trusted SSH signers, if the user's own settings name one.
     pub fn allowed_signers(&self, git: &Git, user: &User) -> Result<Option<PathBuf>, Error> {
         let settings = self.signing_settings(git, user)?;
         Ok(settings.own("gpg.ssh.allowedsignersfile").map(|path| user.expand(path)))
@@ -120,7 +120,7 @@ impl Source {
         Ok(Signing { format: *format, key, program, home: user.home.clone(), env: user.env.clone() })
     }
 
-    /// The user's program for a kind of signatures, where the user's own settings name one.
+    /// Returns the user's program for a signature format, if the user's own settings name one.
     pub(super) fn signing_program(
         &self,
         git: &Git,
@@ -131,7 +131,7 @@ impl Source {
     }
 }
 
-/// The settings about signatures: scope, key in lower case, value; the last one counts.
+/// Signing settings: scope, key in lower case, value. The last one applies.
 struct Settings(Vec<(String, String, String)>);
 
 impl Settings {
@@ -139,11 +139,11 @@ impl Settings {
         let mut fields = text.split('\0');
         let mut set = Vec::new();
         while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
-            // What stands on the command line is our own, and says that nothing is signed.
+            // The command-line value is acquit's own, which disables signing.
             if scope == "command" {
                 continue;
             }
-            // A key without a value is a yes.
+            // A key without a value means true.
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
             set.push((scope.to_owned(), key.to_ascii_lowercase(), value.to_owned()));
         }
@@ -154,13 +154,14 @@ impl Settings {
         self.0.iter().rev().find(|(_, known, _)| known == key).map(|(_, _, value)| value.as_str())
     }
 
-    /// The user's program for a kind of signatures, where their own files name one.
+    /// Returns the user's program for a signature format, if their own files name one.
     fn program(&self, format: Format) -> Option<String> {
         let more = || self.own("gpg.openpgp.program").filter(|_| format == Format::OpenPgp);
         self.own(format.program().0).or_else(more).map(str::to_owned)
     }
 
-    /// What the user's own files say: whatever ran in the repository could have written into its own.
+    /// Returns a setting from the user's own files. Anything that ran in the repository could have written to the
+    /// repository's configuration.
     fn own(&self, key: &str) -> Option<&str> {
         let fits = |(scope, known, _): &&(String, String, String)| {
             known == key && (scope == "global" || scope == "system")
@@ -170,7 +171,7 @@ impl Settings {
 }
 
 impl User {
-    /// A path of the user's settings, which may begin with `~/`.
+    /// Expands a path of the user's settings, which may start with `~/`.
     pub(super) fn expand(&self, path: &str) -> PathBuf {
         match (path.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -178,7 +179,7 @@ impl User {
         }
     }
 
-    /// What a signing program is started with.
+    /// Returns the environment of a signing program.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let home = self.home.iter().map(|home| ("HOME".into(), home.clone().into()));
         home.chain(self.env.iter().cloned()).collect()
@@ -186,7 +187,7 @@ impl User {
 }
 
 impl Signing {
-    /// Lets a call of `commit-tree` sign what it makes.
+    /// Makes a call of `commit-tree` sign its commit.
     pub(crate) fn apply(&self, call: Call) -> Call {
         let name =
             Format::ALL.iter().find(|(_, format)| *format == self.format).map_or("openpgp", |(name, _)| name);
@@ -210,7 +211,7 @@ impl Signing {
 /// Lets a call read the user's own settings.
 pub(super) fn as_user(call: Call, home: Option<&Path>) -> Call {
     let Some(home) = home else { return call };
-    // An empty value would mean "no file", so git is left to find the usual ones below this home.
+    // An empty value would mean "no file", so let git find the default files in this home.
     call.env("HOME", home)
         .env("XDG_CONFIG_HOME", home.join(".config"))
         .env("GIT_CONFIG_GLOBAL", global_config(home))

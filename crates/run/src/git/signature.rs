@@ -1,5 +1,5 @@
-//! Detached signatures of a file, made and checked with the programs and keys that the user's git signs commits with. Anybody can check
-//! them without acquit: `gpg --verify FILE.sig FILE`, or `ssh-keygen -Y verify -n acquit …`.
+//! Creates and checks detached signatures of a file, with the programs and keys that the user's git signs commits with.
+//! Anyone can check them without acquit: `gpg --verify FILE.sig FILE`, or `ssh-keygen -Y verify -n acquit …`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,29 +9,29 @@ use super::sign::{Format, Signing, User};
 use super::{Error, Git, Source};
 use crate::process::{Call, Captured, Exit, Guard, Spawner, inherited};
 
-/// The namespace of SSH signatures: one made for a commit or a mail is none for a statement.
+/// Namespace of SSH signatures, so that a signature of a commit or a mail is not valid for a statement.
 const NAMESPACE: &str = "acquit";
 
-/// How long a signature may take: somebody may have to touch a key.
+/// Time limit for a signature. A person may have to touch a security key.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// What signatures are made and checked with.
+/// Programs for creating and checking signatures.
 #[derive(Clone, Copy)]
 pub struct Programs<'r> {
-    /// git, which knows the user's settings.
+    /// Git, which knows the user's settings.
     pub git: &'r Git,
     /// Starts the signing program.
     pub spawner: &'r Spawner,
-    /// Where programs are looked for.
+    /// Search path for programs.
     pub path: Option<&'r OsStr>,
 }
 
-/// What a signature is worth.
+/// Result of checking a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signed {
-    /// Made by somebody whom the user's keys name.
+    /// Valid, by this signer whom the user trusts.
     By(String),
-    /// Not by anybody the user trusts, or not of this file.
+    /// Not by a trusted signer, or not for this file, with the reason.
     No(String),
 }
 
@@ -40,7 +40,7 @@ impl Signing {
     pub fn sign(&self, programs: Programs<'_>, user: &User, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
         let key = self.key.clone().unwrap_or_default();
         let program = self.program.clone().unwrap_or_else(|| self.format.program().1.to_owned());
-        // A key that is no file but stands in the settings itself; the agent has its other half.
+        // The setting contains the public key itself rather than a file. The SSH agent has the private key.
         let literal = key.strip_prefix("key::").or_else(|| key.starts_with("ssh-").then_some(&key));
         let file = literal
             .map(|text| inherited(format!("{text}\n").as_bytes()))
@@ -74,8 +74,8 @@ impl Signing {
 }
 
 impl Source {
-    /// Checks the detached signature in the file `signature` of these bytes. `allowed` are those whose SSH signatures are trusted;
-    /// without it, those of the user's git.
+    /// Checks the detached signature in the file `signature` for these bytes. `allowed` lists the trusted SSH signers;
+    /// the default is the list of the user's git.
     pub fn check_signature(
         &self,
         programs: Programs<'_>,
@@ -124,7 +124,7 @@ impl Check<'_> {
             let front = format!("[GNUPG:] {word} ");
             said.lines().find_map(|line| line.strip_prefix(&front).map(str::to_owned))
         };
-        // The first word is the key, the rest is who it belongs to.
+        // The first word is the key; the rest is its owner.
         let signer =
             |line: String| line.split_once(' ').map_or_else(|| line.clone(), |(_, who)| who.to_owned());
         Ok(match (status("GOODSIG"), output.exit) {
@@ -161,7 +161,7 @@ impl Check<'_> {
                 return Ok(Signed::By(name.to_owned()));
             }
         }
-        // Whose it is cannot be said, but whether it is of this file can.
+        // The signer is unknown, but whether the signature matches this file can still be checked.
         let whole = call("check-novalidate", &[])?;
         Ok(Signed::No(match whole.exit {
             Exit::Code(0) => format!("its key is not in {}", allowed.display()),
@@ -198,7 +198,7 @@ fn refused(program: &str, output: &Captured) -> Error {
     Error::NotSigned { program: program.to_owned(), why: first_line(output) }
 }
 
-/// What a program said, without the lines that are for programs.
+/// Returns the first line of a program's output that is not machine-readable status.
 fn first_line(output: &Captured) -> String {
     let text =
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);

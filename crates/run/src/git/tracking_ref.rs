@@ -1,5 +1,5 @@
-//! Fetching one branch of a remote into a ref of acquit's own, under the rules of a push: one protocol, one address, no question, no
-//! redirect, and the token in no argument.
+//! Fetches one branch of a remote into a ref of acquit's own, under the same rules as a push: one protocol, one
+//! address, no prompt, no redirect, and no token in an argument.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,26 +7,26 @@ use std::time::Duration;
 use super::push::Way;
 use super::{Call, CommitId, Error, Git, Source, is_ref_name};
 
-/// The longest that fetching what a branch has got since may take. A leg waits for it before its work, so a remote that is slower
-/// counts as away and is asked again later.
+/// Time limit for fetching the new commits of a branch. A leg waits for this before its work, so a slower remote counts
+/// as down and is retried later.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// What a remote has under the name of a branch.
+/// Result of fetching a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// It is here now.
+    /// It was fetched.
     Here,
-    /// There is no such branch.
+    /// The remote has no such branch.
     Absent,
 }
 
-/// The ref that keeps where a branch was at the remote when somebody last looked.
+/// Returns the ref that records where a remote branch was at the last fetch.
 pub(crate) fn tracking_ref(branch: &str) -> String {
     format!("refs/acquit/remote/{branch}")
 }
 
 impl Call {
-    /// Brings a branch of a remote into the ref `to`. What `known` has is not sent again.
+    /// Fetches a remote branch into the ref `to`. What `known` contains is not sent again.
     pub(crate) fn fetch_branch(
         self,
         way: &Way<'_>,
@@ -54,7 +54,7 @@ impl Call {
 }
 
 impl Git {
-    /// The default branch of a remote, as it says itself. No repository has a say in how it is asked.
+    /// Returns the default branch that a remote reports. Reads no repository's configuration.
     pub fn default_branch(&self, way: &Way<'_>) -> Result<Option<String>, Error> {
         let limit = self.time_limit();
         let call = self.call("ls-remote").inside(Path::new("/")).reaching(way).within(limit);
@@ -67,7 +67,7 @@ impl Git {
 }
 
 impl Source {
-    /// Where a branch was at the remote when acquit last looked.
+    /// Returns where a remote branch was at the last fetch.
     pub fn tracking_ref(&self, git: &Git, branch: &str) -> Result<Option<CommitId>, Error> {
         if !is_ref_name(branch) {
             return Err(Error::BadName { name: branch.to_owned() });
@@ -75,7 +75,7 @@ impl Source {
         self.resolve(git, &tracking_ref(branch))
     }
 
-    /// Whether `ancestor` is part of `commit`'s history.
+    /// Returns whether `ancestor` is an ancestor of `commit`.
     pub fn contains(&self, git: &Git, commit: &CommitId, ancestor: &CommitId) -> Result<bool, Error> {
         let output = self
             .call(git, "merge-base")

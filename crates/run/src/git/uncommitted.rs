@@ -1,8 +1,9 @@
-//! A change as it stands in the user's checkout, taken as a commit of a repository that only borrows the user's objects.
+//! Takes the uncommitted change of the user's checkout as a commit in a repository that only borrows the user's
+//! objects.
 //!
-//! Nothing is written to the user's repository: not a ref, not an object, not the index. The index and the files of the checkout are
-//! input, and an agent may have written both. So only the list of paths is taken from the index, never its record of what is
-//! unchanged, and no setting, hook or filter of the repository has a say in how files are read.
+//! Nothing is written to the user's repository: no ref, no object, no index. The index and the files of the checkout
+//! are input, and an agent may have written both. So only the list of paths is read from the index, never its record of
+//! what is unchanged, and no setting, hook or filter of the repository affects how files are read.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,27 +13,27 @@ use std::path::{Path, PathBuf};
 
 use super::{Call, CommitId, Error, Git, Identity, ObjectFormat, Source};
 
-/// The most bytes of new and changed files that are taken from a checkout. More is a dump that somebody forgot to ignore.
+/// Maximum size of new and changed files to take from a checkout. More is a dump that someone forgot to ignore.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The message of the commit that is made of uncommitted work.
+/// Message of the commit of uncommitted work.
 const MESSAGE: &str = "Uncommitted work\n";
 
-/// Which uncommitted work belongs to a change.
+/// Which uncommitted work to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncommitted {
-    /// What is staged.
+    /// Staged changes.
     Staged,
-    /// What is staged, what is not, and new files that are not ignored.
+    /// Staged and unstaged changes, and new files that are not ignored.
     All,
 }
 
 /// Uncommitted work, as a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The commit; the one that it stands on if there is nothing uncommitted.
+    /// The commit, or its base if there is nothing uncommitted.
     pub commit: CommitId,
-    /// What is in the checkout and not in the commit, and why.
+    /// What is in the checkout but not in the commit, and why.
     pub left_out: Vec<String>,
 }
 
@@ -42,12 +43,12 @@ struct Entry {
     path: Vec<u8>,
     /// Not expected in the checkout, as in a sparse one.
     skipped: bool,
-    /// Git is told to take it for unchanged.
+    /// Git is told to assume it unchanged.
     assumed: bool,
 }
 
 impl Source {
-    /// A new repository at `at` that borrows this one's objects. Work that is only judged is put there.
+    /// Creates a repository at `at` that borrows this one's objects, for work that is only judged.
     pub fn borrowed_at(&self, at: &Path) -> Result<Self, Error> {
         let made = |source| Error::Path { path: at.to_owned(), source };
         let (version, extension) = match self.format() {
@@ -72,8 +73,8 @@ impl Source {
         Ok(self.lending(&at))
     }
 
-    /// Commits the uncommitted work of this checkout on top of `head`, in `to`, which borrows this repository's objects. `home` is the
-    /// user's, for the list of files that the user ignores everywhere.
+    /// Commits the uncommitted work of this checkout on top of `head`, in `to`, which borrows this repository's
+    /// objects. `home` is the user's, for the global list of ignored files.
     pub fn take_uncommitted(
         &self,
         git: &Git,
@@ -96,7 +97,7 @@ impl Source {
         if tree == to.tree_of(git, head)? {
             return Ok(Taken { commit: head.clone(), left_out });
         }
-        // The date of what it stands on, so that the same work gives the same commit.
+        // Use the date of the base, so that the same work gives the same commit.
         let date =
             to.call(git, "log").args(["-1", "--no-show-signature", "--format=%ct", head.as_str(), "--"]);
         let seconds = date.run()?.line().parse().unwrap_or_default();
@@ -106,13 +107,13 @@ impl Source {
         Ok(Taken { commit, left_out })
     }
 
-    /// What the index has: all that git would commit, whatever it believes about the files.
+    /// Returns the entries of the index: everything that git would commit, whatever it assumes about the files.
     fn entries(&self, git: &Git) -> Result<Vec<Entry>, Error> {
         let output = self.call(git, "ls-files").args(["-z", "--stage", "-v"]).run()?;
         let entry = |row: &[u8]| {
             let (tag, line) = (row.first()?, row.get(2..)?);
             let tab = line.iter().position(|b| *b == b'\t')?;
-            // Of a conflict that is not resolved yet, what stands in the file counts.
+            // For an unresolved conflict, the content of the file counts.
             line[..tab].ends_with(b" 0").then(|| Entry {
                 line: line.to_vec(),
                 path: line[tab + 1..].to_vec(),
@@ -123,7 +124,7 @@ impl Source {
         Ok(output.stdout.split(|b| *b == 0).filter_map(entry).collect())
     }
 
-    /// Puts the files of the checkout into the index of `to`: changed, new and removed ones, without those that are ignored.
+    /// Adds the files of the checkout to the index of `to`: changed, new and removed ones, but not ignored ones.
     fn add_all(
         &self,
         git: &Git,
@@ -133,7 +134,7 @@ impl Source {
         home: Option<&Path>,
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {
-        // The user's own list for this clone.
+        // The user's ignore rules for this clone.
         for folder in self.of_clone("info/exclude") {
             if let Ok(text) = fs::read(&folder) {
                 let file = to.git_dir().join("info/exclude");
@@ -152,7 +153,7 @@ impl Source {
                 None => call,
             }
         };
-        // By content: what the index of the user says of files that are unchanged is not believed.
+        // Compare by content: do not trust what the user's index says about unchanged files.
         in_tree("update-index").args(["-q", "--refresh"]).run_any()?;
         let listed =
             in_tree("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]).run()?;
@@ -179,13 +180,13 @@ impl Source {
             left_out.push(format!("{}/ is a repository of its own", String::from_utf8_lossy(folder)));
             exclude(folder);
         }
-        // Git would run in a submodule to see whether it has changes, by the submodule's own settings.
+        // To detect changes in a submodule, git would run in it with the submodule's own settings.
         entries
             .iter()
             .filter(|entry| entry.line.starts_with(b"160000 "))
             .for_each(|entry| exclude(&entry.path));
         in_tree("add").args(["--all", "--pathspec-from-file=-", "--pathspec-file-nul"]).input(paths).run()?;
-        // What a sparse checkout does not have is not removed.
+        // Files that a sparse checkout leaves out are not removed.
         let absent = |entry: &&Entry| {
             entry.skipped && fs::symlink_metadata(top.join(OsStr::from_bytes(&entry.path))).is_err()
         };
@@ -209,7 +210,7 @@ impl Source {
         Ok(())
     }
 
-    /// The paths that differ between two commits. None if there are too many to be read.
+    /// Returns the paths that differ between two commits. Empty if there are too many to read.
     pub fn paths_between(&self, git: &Git, from: &CommitId, to: &CommitId) -> Result<Vec<String>, Error> {
         let call =
             self.call(git, "diff-tree").args(["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"]);
@@ -221,13 +222,13 @@ impl Source {
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// The tree of a commit, by its name.
+    /// Returns the tree id of a commit.
     pub fn tree_of(&self, git: &Git, commit: &CommitId) -> Result<String, Error> {
         let tree = format!("{commit}^{{tree}}");
         Ok(self.call(git, "rev-parse").args(["--verify", "--end-of-options", &tree]).run()?.line())
     }
 
-    /// Writes the files of a commit into an empty folder. Attributes name no program that would be run.
+    /// Writes the files of a commit into an empty directory. Attributes cannot cause a program to run.
     pub fn check_out(&self, git: &Git, commit: &CommitId, to: &Path) -> Result<(), Error> {
         let index = self.git_dir().join("check-out.index");
         let call = self.call(git, "read-tree").index(&index).work_tree(to);
@@ -236,7 +237,7 @@ impl Source {
     }
 }
 
-/// The user's own list of files to ignore in every repository.
+/// Returns the user's global list of ignored files.
 fn ignored_everywhere(git: &Git, home: Option<&Path>) -> Option<PathBuf> {
     let call = git.call("config").args(["--global", "--type=path", "--get", "core.excludesFile"]);
     let named = super::sign::as_user(call, home).run_any().ok().filter(|output| output.code == Some(0));
@@ -247,7 +248,7 @@ fn ignored_everywhere(git: &Git, home: Option<&Path>) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
-/// The lines of an alternates file.
+/// Returns the lines of an alternates file.
 pub(crate) fn alternates(folders: &[PathBuf]) -> Vec<u8> {
     let mut text = Vec::new();
     for folder in folders {

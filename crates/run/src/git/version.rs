@@ -1,23 +1,23 @@
-//! What the machine's git can do: Debian 12 has 2.39, Ubuntu 22.04 has 2.34.
+//! Capabilities of the machine's git: Debian 12 has 2.39, Ubuntu 22.04 has 2.34.
 //!
-//! Asked once for each process, and only where it matters. A git that does not say its version counts as the oldest.
+//! Asked once per process, and only where it matters. A git that does not print its version counts as the oldest.
 
 use std::sync::{Arc, OnceLock};
 
 use super::Git;
 use crate::sandbox::machine::Version;
 
-/// The oldest git that works.
+/// The oldest supported git.
 pub const OLDEST: Version = Version(2, 34);
 
-/// From here on git reads attributes from where it is told to.
+/// First version that reads attributes from a given tree.
 const ATTRIBUTE_SOURCE: Version = Version(2, 41);
 
-/// From here on git merges trees without a checkout, with a base of the caller's choice.
+/// First version that merges trees without a checkout and with a given base.
 const MERGES_TREES: Version = Version(2, 40);
 
 impl Git {
-    /// Its version.
+    /// Returns the version of git.
     pub fn version(&self) -> Version {
         *self.version.get_or_init(|| {
             let said = self.call("version").run().ok();
@@ -26,7 +26,7 @@ impl Git {
         })
     }
 
-    /// The same, taken for one of this version: what older ones need is tried where a newer one is installed.
+    /// Assumes this version, to test the code for older versions where a newer one is installed.
     #[must_use]
     pub fn assuming(mut self, version: Version) -> Self {
         self.version = Arc::new(OnceLock::from(version));

@@ -1,8 +1,9 @@
-//! Whose the branches of a mirror are: those of the remote follow it, also when it removes them, and acquit's own stay.
+//! Ownership of the branches in a mirror: those of the remote follow it, including removals, and acquit's own stay.
 //!
-//! Both lie below `refs/heads/`, so a file beside them records which names came from the remote. Only what was recorded is ever removed,
-//! and only when a whole answer of the remote lists others and not this one. Names are recorded before their branches are fetched and
-//! forgotten after they were removed: a refresh that is killed in between leaves a record of too much, which harms nothing.
+//! Both are under `refs/heads/`, so a file records which names came from the remote. Only recorded branches are ever
+//! removed, and only when a complete answer of the remote lists other branches but not this one. Names are recorded
+//! before their branches are fetched, and forgotten after they are removed. An update that is killed in between leaves
+//! too many names in the record, which is harmless.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,19 +12,18 @@ use std::path::Path;
 
 use super::super::{CommitId, Error, Git, is_ref_name, push::Way};
 
-/// The record, in the mirror's folder: a name in each line.
+/// The record, in the mirror's directory: one name per line.
 const RECORD: &str = "acquit-origin";
 
-/// What begins the names of acquit's branches, if nobody has chosen something else. The remote's own branches of such names are not
-/// mirrored.
+/// Default prefixes of acquit's branches. Branches of the remote with such names are not mirrored.
 const OURS: [&str; 2] = ["acquit", "night-shift"];
 
-/// What a remote answers when it is asked for its branches.
+/// The branches that a remote lists.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Listed {
-    /// Their names, without `refs/heads/`.
+    /// Names without `refs/heads/`.
     branches: BTreeSet<String>,
-    /// The default one, if it is one of them.
+    /// Default branch, if it is one of them.
     head: Option<String>,
 }
 
@@ -46,31 +46,32 @@ impl Listed {
     }
 }
 
-/// What is to be done with the branches of a mirror.
+/// What to do with the branches of a mirror.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Plan {
-    /// Those that the remote had and has no longer.
+    /// Branches to remove: the remote had them and has them no longer.
     gone: BTreeSet<String>,
-    /// Those of acquit that have a name of their own, and that the remote has too.
+    /// Acquit's own branches whose names the remote has too.
     kept: BTreeSet<String>,
-    /// What comes from the remote.
+    /// Branches that come from the remote.
     theirs: BTreeSet<String>,
 }
 
 impl Plan {
-    /// `here` is what the mirror has, `recorded` what came from the remote, `head` the branch that the mirror's own HEAD names.
+    /// `here` are the branches of the mirror, `recorded` those that came from the remote, and `head` is the branch of
+    /// the mirror's own HEAD.
     fn new(
         listed: &Listed,
         here: &BTreeSet<String>,
         recorded: &BTreeSet<String>,
         head: Option<&str>,
     ) -> Self {
-        // A task's branch can have any beginning, and be at the remote too: it was published.
+        // A task's branch can have any prefix. If the remote has it too, it was published.
         let own = |name: &String| {
             ours(name) || (here.contains(name) && !recorded.contains(name) && of_a_task(name))
         };
         let (kept, theirs) = listed.branches.iter().cloned().partition(own);
-        // Without a word from the remote the mirror's default branch stays: everything begins there.
+        // If the remote does not name its default branch, keep the mirror's: everything starts there.
         let default = |name: &String| listed.head.is_none() && head == Some(name);
         let gone = |name: &&String| {
             here.contains(*name) && !listed.branches.contains(*name) && !ours(name) && !default(name)
@@ -79,12 +80,12 @@ impl Plan {
     }
 }
 
-/// Whether this is below, or in the way of, what acquit calls its branches.
+/// Returns whether a name has, or conflicts with, a prefix of acquit's branches.
 fn ours(name: &str) -> bool {
     OURS.iter().any(|own| name.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-/// Whether this ends with the id of a task, as the branches of tasks do.
+/// Returns whether a name ends with a task id, as the branches of tasks do.
 fn of_a_task(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     let (before, number) = last.rsplit_once("T-").unwrap_or(("", ""));
@@ -94,10 +95,10 @@ fn of_a_task(name: &str) -> bool {
 }
 
 impl Git {
-    /// Brings the branches of a mirror to what the remote has.
+    /// Updates the branches of a mirror to those of the remote.
     pub(super) fn follow(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
         let at = |source| Error::Path { path: place.join(RECORD), source };
-        // Git fails if the answer ends before its end.
+        // Git fails if the answer is incomplete.
         let answer = self.call("ls-remote").reaching(way);
         let answer = answer.args(["--symref", "--", way.url, "HEAD", "refs/heads/*"]).run()?;
         let listed = Listed::parse(&String::from_utf8_lossy(&answer.stdout));
@@ -123,7 +124,7 @@ impl Git {
         recorded.extend(plan.theirs.iter().cloned());
         write(place, &recorded).map_err(at)?;
         if !plan.gone.is_empty() {
-            // Before anything is fetched: `a` stands in the way of `a/b`.
+            // Remove before fetching, because `a` would conflict with `a/b`.
             let lines = plan.gone.iter().map(|name| format!("delete refs/heads/{name}\n"));
             let removal = self.call("update-ref").git_dir(place).args(["--stdin", "--no-deref"]);
             removal.input(lines.collect::<String>()).run()?;
@@ -148,7 +149,7 @@ impl Git {
         self.call("fetch")
             .git_dir(place)
             .reaching(way)
-            // Always one pack, so that a limit on the size of a file is a limit on what arrives.
+            // Always receive one pack, so that a limit on the file size limits what arrives.
             .set("fetch.unpackLimit=1")
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
             .args(["--stdin", "--", way.url])
@@ -158,7 +159,7 @@ impl Git {
     }
 }
 
-/// The names that came from the remote. A mirror that is being made has no record yet.
+/// Reads the names that came from the remote. A new mirror has no record yet.
 fn read(place: &Path) -> io::Result<BTreeSet<String>> {
     match fs::read_to_string(place.join(RECORD)) {
         Ok(text) => Ok(text.lines().map(ToOwned::to_owned).collect()),
@@ -207,7 +208,7 @@ mod tests {
         let plan = Plan::new(&listed(&["main", "new"], Some("main")), &here, &recorded, Some("main"));
         assert_eq!(plan.gone, names(&["old"]));
         assert_eq!(plan.theirs, names(&["main", "new"]));
-        // Recorded by mistake, or by a remote that wishes it so.
+        // Recorded by mistake, or because the remote wants it.
         let recorded = names(&["main", "acquit", "acquit/x-T-1", "night-shift/z-T-3"]);
         let plan = Plan::new(&listed(&["main"], Some("main")), &here, &recorded, Some("main"));
         assert_eq!(plan.gone, names(&[]));

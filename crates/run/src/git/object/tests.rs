@@ -1,4 +1,4 @@
-//! What is read without git is what git reads; what is not ordinary is not read.
+//! Whatever is read without git equals what git reads; unusual objects are not read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ struct Bench {
     format: ObjectFormat,
 }
 
-/// Whether a part of a commit is one that is read here.
+/// Whether a part of a commit is supported here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
     Ordinary,
@@ -44,7 +44,7 @@ impl Bench {
         Commit::read(&[self.git_dir()], id)
     }
 
-    /// Has git store these as commits, whatever they are.
+    /// Makes git store these as commits, whatever their content.
     fn store(&self, commits: &[Vec<u8>]) -> Vec<CommitId> {
         let folder = self.repo.beside("raw");
         fs::create_dir_all(&folder).unwrap();
@@ -59,7 +59,7 @@ impl Bench {
         self.repo.git(&args).lines().map(|id| id.parse().unwrap()).collect()
     }
 
-    /// An ordinary commit of the empty tree.
+    /// Creates an ordinary commit of the empty tree.
     fn commit(&self, parents: &[&CommitId], message: &str) -> CommitId {
         let mut args = vec!["commit-tree", "-m", message];
         parents.iter().for_each(|parent| args.extend(["-p", parent.as_str()]));
@@ -68,11 +68,11 @@ impl Bench {
     }
 
     fn tree(&self) -> &'static str {
-        // Git knows it without having it.
+        // Git knows it without storing it.
         self.format.empty_tree()
     }
 
-    /// Writes an object by hand, with the name that its content has.
+    /// Writes an object by hand, under the id of its content.
     fn plant(&self, object: &[u8]) -> CommitId {
         let id: CommitId = name(self.format, &[object]).parse().unwrap();
         self.put(&id, &wrapped(object));
@@ -87,7 +87,7 @@ impl Bench {
     }
 }
 
-/// As zlib does without compressing: one block, if it is short enough.
+/// Wraps an object as zlib does without compression: one block, if it is short enough.
 fn wrapped(object: &[u8]) -> Vec<u8> {
     let length = u16::try_from(object.len()).unwrap();
     let mut file = vec![0x78, 0x01, 1];
@@ -98,7 +98,7 @@ fn wrapped(object: &[u8]) -> Vec<u8> {
     file
 }
 
-/// `git log`, told by commit: tree, parents, author, date, subject and message.
+/// Returns the output of `git log` by commit: tree, parents, author, date, subject and message.
 fn as_git_reads(bench: &Bench, ids: &[CommitId]) -> BTreeMap<String, [String; 6]> {
     let mut args = vec!["log", "--no-walk=unsorted", "-z", "--encoding=UTF-8", "--no-mailmap"];
     args.push("--format=%H%x02%T%x02%P%x02%an <%ae>%x02%ct%x02%s%x02%B%x02");
@@ -164,7 +164,7 @@ fn what_is_read_is_what_git_reads() {
         for parents in 0..4 {
             for (number, (whose, person)) in people.iter().enumerate() {
                 for (what, message) in &messages {
-                    // Every header with every message would be more of the same: a few with each are enough.
+                    // Combining every header with every message would add little: use a few with each.
                     for (more, header) in headers.iter().take(if number < 2 { headers.len() } else { 1 }) {
                         let mut commit = format!("tree {}\n", bench.tree());
                         commit += &format!("parent {parent}\n").repeat(parents);
@@ -258,7 +258,7 @@ fn whatever_is_no_ordinary_object_of_that_name_is_not_read() {
         ("a file of a terabyte, with holes", |b, id| {
             let file = fs::OpenOptions::new().append(true).open(b.place(id));
             let file = file.or_else(|_| {
-                // Git makes its objects read-only, which holds for everybody but root.
+                // Git makes its objects read-only, which applies to everyone but root.
                 let bytes = fs::read(b.place(id))?;
                 b.put(id, &bytes);
                 fs::OpenOptions::new().append(true).open(b.place(id))
@@ -340,7 +340,7 @@ fn compressed_large_packed_and_missing_commits_are_left_to_git() {
     assert_eq!(bench.read(large), None);
     assert!(bench.place(large).metadata().unwrap().len() > LARGEST);
 
-    // A bomb: a small file, and nobody knows what is in it before it was inflated.
+    // A decompression bomb: a small file whose content is unknown before it is inflated.
     bench.repo.git(&["config", "core.looseCompression", "9"]);
     let bomb = format!("tree {}\nauthor A <a@b> 1 +0000\n\n{}", bench.tree(), "\n".repeat(20 << 20));
     let [bomb] = &bench.store(&[bomb.into_bytes()])[..] else { panic!("one commit") };
