@@ -1,7 +1,8 @@
-//! Who would see a token: the hosts that a forge's API calls and git's pushes and fetches go to.
+//! The audience of a token: the hosts that a forge's API calls and git's pushes and fetches go to.
 //!
-//! A token is used only if every host of its audience is one that it is for, and if nobody on the way can read it: over TLS, or on the
-//! loopback interface. A remote's address never makes a host one that a token is for, because others can write it.
+//! A token is used only if it is meant for every host of its audience, and if no one on the way can read it: over TLS,
+//! or on the loopback interface. The address of a remote never makes a host one that a token is meant for, because
+//! others can write it.
 
 use std::net::IpAddr;
 
@@ -9,7 +10,7 @@ use acquit_core::config::forge::Forge as Settings;
 
 use super::remote::{Address, Place, Transport};
 
-/// One host that would see the token.
+/// A host that would see the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Listener {
     host: String,
@@ -22,7 +23,7 @@ struct Listener {
 pub(crate) struct Audience(Vec<Listener>);
 
 impl Audience {
-    /// The audience of a forge's token. A proxy belongs to it where it could read along.
+    /// Returns the audience of a forge's token. Includes a proxy if it could read the token.
     pub(crate) fn of(place: &Place, settings: &Settings) -> Self {
         let git = |address: &Address| match address.transport {
             Transport::Ssh => None,
@@ -32,7 +33,7 @@ impl Audience {
                 encrypted: transport == Transport::Https,
             }),
         };
-        // An API at no host that can be told is one that no token is for.
+        // No token is meant for an API whose host is unknown.
         let unknown = || Listener { host: String::new(), port: None, encrypted: false };
         let mut all = vec![listener(&place.api).unwrap_or_else(unknown)];
         all.extend([&place.upstream, &place.push].into_iter().filter_map(git));
@@ -47,39 +48,39 @@ impl Audience {
         Self(all)
     }
 
-    /// The first host that the token would reach in the clear, if there is one.
+    /// Returns the first host that would get the token without encryption, if any.
     pub(crate) fn overheard(&self) -> Option<&str> {
         let plain = |one: &&Listener| !one.encrypted && !is_loopback(&one.host);
         self.0.iter().find(plain).map(|one| one.host.as_str())
     }
 
-    /// The first host that none of these names stands for, if there is one.
+    /// Returns the first host that is not in `known`, if any.
     pub(crate) fn stranger(&self, known: &[String]) -> Option<String> {
         let stranger = self.0.iter().find(|one| !known.iter().any(|name| one.is(name)))?;
         Some(stranger.port.map_or_else(|| stranger.host.clone(), |port| format!("{}:{port}", stranger.host)))
     }
 
-    /// Whether a token for these hosts may be used.
+    /// Returns whether a token for these hosts may be used.
     pub(crate) fn fits(&self, known: &[String]) -> bool {
         self.overheard().is_none() && self.stranger(known).is_none()
     }
 }
 
 impl Listener {
-    /// Whether a name of a host, which may have a port, stands for this one.
+    /// Returns whether a host name, possibly with a port, means this host.
     fn is(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         let Some(named) = listener(&format!("https://{name}")) else { return false };
-        // A certificate is for a host, whatever the port. Without one, another port can be somebody else.
+        // A certificate covers all ports of a host. Without one, another port can belong to someone else.
         let same_port = self.encrypted || named.port == self.port;
-        // The API of these two has a host of its own, in the same hands.
+        // The API of these has its own host, run by the same owner.
         let own_api = (named.host == "github.com" || named.host.ends_with(".ghe.com"))
             && self.host.strip_prefix("api.") == Some(named.host.as_str());
         same_port && (self.host == named.host || own_api)
     }
 }
 
-/// The host of an address with a scheme.
+/// Parses the host of an address with a scheme.
 fn listener(url: &str) -> Option<Listener> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -92,7 +93,7 @@ fn listener(url: &str) -> Option<Listener> {
     (!host.is_empty()).then(|| Listener { host: host.to_ascii_lowercase(), port, encrypted })
 }
 
-/// Whether a host is this machine itself.
+/// Returns whether a host is this machine.
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -124,16 +125,16 @@ mod tests {
             (&gitlab, "https://git.acme.org:8443/a/b", "git.acme.org", true),
             (&gitlab, "https://git.acme.org.evil.example/a/b", "git.acme.org", false),
             (&gitlab, "https://evil.example/a/b", "git.acme.org", false),
-            // SSH shows no token, but the API of that host would be.
+            // SSH does not use the token, but the API of that host would.
             (&gitlab, "git@evil.example:a/b", "git.acme.org", false),
             (&api("https://evil.example/api/v4"), "https://gitlab.com/a/b", "gitlab.com", false),
             (&api("https://api.gitlab.com/v4"), "https://gitlab.com/a/b", "gitlab.com", false),
             (&api("https://gitlab.com@evil.example/v4"), "https://gitlab.com/a/b", "gitlab.com", false),
-            // Nobody may read along.
+            // The token must be encrypted on the way.
             (&gitlab, "http://git.acme.org/a/b", "git.acme.org", false),
             (&api("http://gitlab.com/api/v4"), "https://gitlab.com/a/b", "gitlab.com", false),
             (&gitlab, "http://127.0.0.1.evil.example/a/b", "127.0.0.1.evil.example", false),
-            // On this machine another port is somebody else.
+            // On this machine, another port can belong to someone else.
             (&gitlab, "http://127.0.0.1:8080/a/b", "127.0.0.1:8080", true),
             (&gitlab, "http://127.0.0.1:8080/a/b", "127.0.0.1:9090", false),
             (&gitlab, "http://127.0.0.1:8080/a/b", "127.0.0.1", false),

@@ -1,7 +1,7 @@
-//! Checks of a request that failed: what they are called, what they say, and about which lines.
+//! Failed checks of a pull request: their names, their messages, and the lines they refer to.
 //!
-//! What a check says is made by programs that ran on the change, so it is bounded like everything else, and stays untrusted. What
-//! cannot be read of its details is left out: that it failed is worth telling by itself.
+//! Programs that ran on the change produce these messages, so they are size-limited and stay untrusted. Details that
+//! cannot be read are left out: the failure itself is worth reporting.
 
 use acquit_core::agent::shorten;
 use acquit_core::delivery::Comment;
@@ -11,18 +11,18 @@ use super::error::Error;
 use super::feedback::{comment, text};
 use super::http::{Http, encoded};
 
-/// So many failed checks are told: whoever mends these mends most of the rest.
+/// Maximum number of failed checks to report. Fixing these fixes most of the rest.
 const MOST: usize = 10;
-/// So many lines that a check complains about.
+/// Maximum number of lines per check.
 const LINES: usize = 10;
-/// The longest complaint about a line.
+/// Maximum length of the message for a line.
 const COMPLAINT: usize = 500;
-/// The longest name of a check or a job.
+/// Maximum length of the name of a check or a job.
 const NAME: usize = 100;
-/// How GitHub calls a check that failed. One that was cancelled or left out says nothing about the work.
+/// Conclusions of failed checks at GitHub. A cancelled or skipped check says nothing about the work.
 const FAILED: [&str; 3] = ["failure", "timed_out", "startup_failure"];
 
-/// The failed checks of a commit at GitHub, and the failed states that older programs report.
+/// Returns the failed checks of a commit at GitHub, and the failed commit statuses that older programs report.
 pub(super) fn at_github(
     http: &Http<'_>,
     doing: &'static str,
@@ -66,7 +66,7 @@ pub(super) fn at_github(
     Ok(all)
 }
 
-/// The lines that a check of GitHub says are wrong.
+/// Returns the annotations of a GitHub check.
 fn complaints(
     http: &Http<'_>,
     doing: &'static str,
@@ -82,7 +82,7 @@ fn complaints(
     Ok(found.into_iter().filter(|line| text(line, "/annotation_level") == "failure").take(LINES).collect())
 }
 
-/// The failed pipeline of a merge request at GitLab, with the jobs that failed in it.
+/// Returns the failed pipeline of a merge request at GitLab, with its failed jobs.
 pub(super) fn at_gitlab(
     http: &Http<'_>,
     doing: &'static str,
@@ -93,7 +93,7 @@ pub(super) fn at_gitlab(
     };
     let mut words = format!("the pipeline failed: {}", text(pipeline, "/web_url"));
     let number = |key: &str| pipeline.get(key).and_then(Value::as_u64);
-    // In a fork the pipeline is the fork's.
+    // For a fork, the pipeline belongs to the fork.
     let project = number("project_id").or_else(|| request.get("source_project_id").and_then(Value::as_u64));
     if let (Some(project), Some(id)) = (project, number("id")) {
         let path = format!("/projects/{project}/pipelines/{id}/jobs?scope%5B%5D=failed&per_page=100");
@@ -112,7 +112,7 @@ pub(super) fn at_gitlab(
     Ok(comment(id, "a pipeline", &words, None, None))
 }
 
-/// Something that may be missing, or not be shown to this token.
+/// Gets details that may be missing or hidden from this token.
 fn detail(http: &Http<'_>, doing: &'static str, path: &str) -> Result<Value, Error> {
     match http.get(doing, path) {
         Ok(answer) => Ok(answer.body),

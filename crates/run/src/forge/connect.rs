@@ -1,5 +1,5 @@
-//! The way to a forge: who asks there, with which certificates, and through which proxy. Its API is reached by [`open`], its repositories
-//! by git with [`access`]; what the configuration says holds for both.
+//! Connection settings for a forge: credentials, CA certificates, proxy. [`open`] connects to its API, and git connects
+//! to its repositories with [`access`]. The same configuration applies to both.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use super::{Forge, github, gitlab, http};
 use crate::git::Access;
 use crate::runtime::Runtime;
 
-/// What SSH needs to find the user's keys and agents.
+/// Variables that SSH needs to find the user's keys and agents.
 const SSH: [&str; 4] = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
 
-/// The way to a forge's API.
+/// Opens a forge's API.
 pub fn open<'w>(
     runtime: &'w Runtime,
     settings: &Settings,
@@ -43,7 +43,8 @@ pub fn open<'w>(
     })
 }
 
-/// How git is let in at an address: with the user's own SSH as they have set it, with the token if there is one, or as anybody.
+/// Returns how git authenticates at an address: with the user's own SSH setup, with the token if there is one, or
+/// without credentials.
 pub fn access<'t>(
     runtime: &Runtime,
     kind: Kind,
@@ -69,7 +70,7 @@ pub fn access<'t>(
     }
 }
 
-/// The file of certificates to trust, if the configuration names one. Its path may begin with `~/`.
+/// Returns the configured file of CA certificates, if any. Its path may start with `~/`.
 pub fn ca(runtime: &Runtime, settings: &Settings) -> Option<PathBuf> {
     runtime.environment.expand(settings.ca.as_deref()?)
 }

@@ -1,38 +1,38 @@
-//! Drafts: requests that say of themselves that they are not to be merged yet, and how they stop saying so.
+//! Draft pull requests, and how to change the draft state.
 //!
-//! GitHub keeps it beside the title and changes it by GraphQL alone; GitLab reads it from the title's beginning.
+//! GitHub stores it as a property that only GraphQL can change. GitLab reads it from the beginning of the title.
 
 use serde_json::Value;
 
-/// Whether a request may be merged as it is.
+/// Draft state of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// Not yet.
+    /// A draft.
     Draft,
-    /// As far as its author is concerned.
+    /// Ready for review.
     Ready,
 }
 
-/// What GitLab takes for a draft at the beginning of a title, in lower case.
+/// Title prefixes that GitLab treats as a draft, in lower case.
 const PREFIXES: [&str; 4] = ["draft:", "[draft]", "(draft)", "draft "];
 
-/// What acquit writes there.
+/// Prefix that acquit writes.
 const PREFIX: &str = "Draft: ";
 
 impl Readiness {
-    /// What a setting wants.
+    /// Converts the setting.
     pub fn wanted(draft: bool) -> Self {
         if draft { Self::Draft } else { Self::Ready }
     }
 
-    /// What a forge says of a request.
+    /// Reads the state from a forge's answer.
     pub(super) fn of(value: &Value) -> Self {
-        // The name that GitLab had for it until 14.
+        // GitLab before 14 uses this name.
         let told = value.get("draft").or_else(|| value.get("work_in_progress"));
         Self::wanted(told.and_then(Value::as_bool).unwrap_or(false))
     }
 
-    /// The mutation of GitHub's GraphQL that leads to it.
+    /// Returns the GraphQL mutation of GitHub that sets this state.
     pub(super) fn mutation(self) -> &'static str {
         match self {
             Self::Draft => {
@@ -46,13 +46,13 @@ impl Readiness {
         }
     }
 
-    /// A title of GitLab that says so, and is otherwise what it was.
+    /// Returns a GitLab title with this state, otherwise unchanged.
     pub(super) fn titled(self, title: &str) -> String {
         let mut bare = title.trim_start();
         while let Some(rest) = PREFIXES.iter().find_map(|prefix| without(bare, prefix)) {
             bare = rest.trim_start();
         }
-        // Nothing but marks is a title too, and a request must have one.
+        // A title that consists only of prefixes stays, because it must not be empty.
         let bare = if bare.is_empty() { title.trim() } else { bare };
         match self {
             Self::Draft if bare == title.trim() && is_marked(bare) => bare.to_owned(),
@@ -66,7 +66,7 @@ fn is_marked(title: &str) -> bool {
     PREFIXES.iter().any(|prefix| without(title, prefix).is_some())
 }
 
-/// A text without its beginning, whatever its case.
+/// Strips a prefix, ignoring case.
 fn without<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let (front, rest) = text.split_at_checked(prefix.len())?;
     front.eq_ignore_ascii_case(prefix).then_some(rest)

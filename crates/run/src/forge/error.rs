@@ -1,61 +1,61 @@
-//! Why a forge did not do it, sorted by what follows: wait, ask a person, or look again.
+//! Errors of a forge, grouped by what to do: wait, ask a person, or check again.
 
 use std::time::Duration;
 
-/// What went wrong. Messages continue a sentence that begins with "failed to".
+/// A forge error. Messages continue a sentence that starts with "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It has no more calls for us now. Nothing happened.
+    /// The rate limit is exceeded. Nothing happened.
     #[error("{doing}: the forge allows no more calls for now ({words})")]
     Busy {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// When it says to come back.
+        /// Wait that the forge requests.
         wait: Option<Duration>,
-        /// Its words.
+        /// Message of the forge.
         words: String,
     },
-    /// It is away, failed or too slow. Whether anything happened is not known.
+    /// The forge is down, failed or too slow. It is unknown whether anything happened.
     #[error("{doing}: the forge is away ({words})")]
     Away {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// How that was seen.
+        /// The symptom.
         words: String,
     },
-    /// The token may not do this, or there is none. Only a person can mend it.
+    /// The token does not allow this, or there is none. Only a person can fix it.
     #[error("{doing}: {words}")]
     Denied {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// What is missing, and how it is mended.
+        /// What is missing, and how to fix it.
         words: String,
     },
-    /// It understood and said no.
+    /// The forge rejected a valid call.
     #[error("{doing}: the forge says no ({status}): {words}")]
     Refused {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// The status of its answer.
+        /// HTTP status.
         status: u16,
-        /// Its words.
+        /// Message of the forge.
         words: String,
     },
-    /// It answered what nobody expects.
+    /// The answer has an unexpected format.
     #[error("{doing}: the forge answered something else than its description says ({words})")]
     Nonsense {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
         /// What was missing.
         words: String,
     },
-    /// The configuration names something that cannot be used.
+    /// The configuration is invalid.
     #[error("{0}")]
     Setting(String),
 }
 
 impl Error {
-    /// Whether what was tried may have happened all the same.
+    /// Returns whether the operation may have happened anyway.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
             Self::Away { .. } | Self::Nonsense { .. } => true,

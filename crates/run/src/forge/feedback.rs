@@ -1,21 +1,21 @@
-//! What comes back from a request: comments of people who may write to the project, and checks that failed.
+//! Feedback on a pull request: comments of people with write access, and failed checks.
 //!
-//! Everybody can comment on a public project, so a comment starts work only if its author could have pushed that work
-//! themselves. Texts are bounded, and stay untrusted.
+//! Everyone can comment on a public project, so a comment starts work only if its author could have pushed that work
+//! themselves. Texts are size-limited and stay untrusted.
 
 use acquit_core::agent::shorten;
 use acquit_core::delivery::Comment;
 use acquit_core::failure::Location;
 use serde_json::Value;
 
-/// The longest comment that is passed on: a few pages.
+/// Maximum length of a comment: a few pages.
 pub(super) const LONGEST: usize = 8 * 1024;
-/// So many comments of a request are passed on at once, the oldest first: the rest comes with the next look.
+/// Maximum number of comments to fetch at once, oldest first. The rest follows with the next fetch.
 pub(super) const MOST: usize = 50;
-/// What our own answers have in them, so that they are not taken for a reviewer's.
+/// Marker in our own answers, so that they are not mistaken for a reviewer's.
 pub(super) const OWN: &str = "<!-- acquit";
 
-/// Makes a comment of what a forge says. `None` where nothing is said, or by ourselves.
+/// Converts a forge's answer into a comment. `None` if it is empty or our own.
 pub(super) fn comment(
     id: String,
     by: &str,
@@ -33,15 +33,15 @@ pub(super) fn comment(
     Some(Comment { id, by: shorten(by, 100), text: shorten(text.trim(), LONGEST), location, thread })
 }
 
-/// A text of an answer, or nothing.
+/// Returns a string of an answer, or an empty one.
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The longest address of a page: longer ones are cut by somebody on their way to a person.
+/// Maximum length of a page address. Longer ones get truncated on their way to a person.
 const ADDRESS: usize = 2_000;
 
-/// Whether this is the address of a page, which people are shown and follow.
+/// Returns whether this is the address of a page, safe to show to people who follow it.
 pub(super) fn is_page(url: &str) -> bool {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !acquit_core::prompt::is_hidden(c);
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
@@ -49,7 +49,7 @@ pub(super) fn is_page(url: &str) -> bool {
         && url.chars().all(plain)
 }
 
-/// The answer to a thread whose wish was done.
+/// Returns the answer to a thread whose request was done.
 pub fn done(commit: &str) -> String {
     format!("Done in {commit}.\n\n{OWN} answer {commit} -->")
 }

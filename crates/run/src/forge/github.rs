@@ -1,4 +1,4 @@
-//! GitHub's dialect: REST, and GraphQL for what REST cannot.
+//! GitHub's API: REST, and GraphQL for what REST does not support.
 
 mod comments;
 mod merge;
@@ -15,7 +15,7 @@ use super::pull_request::{self, Fields, Seen};
 use super::remote::Place;
 use super::{Armed, Forge, PullRequest, PullRequestStatus, Readiness, Wanted, Which};
 
-/// What every call says: the form of answers that this was written for.
+/// Headers of every call: the API version that this code was written for.
 pub(super) const HEADERS: &[(&str, &str)] =
     &[("accept", "application/vnd.github+json"), ("x-github-api-version", "2022-11-28")];
 
@@ -33,31 +33,32 @@ impl<'w> GitHub<'w> {
         Self { http, place, project: format!("/repos/{}", parts.join("/")) }
     }
 
-    /// The owner of the branch.
+    /// Returns the owner of the branch.
     fn owner(&self) -> &str {
         let project = self.place.fork.as_ref().unwrap_or(&self.place.project);
         project.split('/').next().unwrap_or_default()
     }
 
-    /// Whether a request comes from this branch of ours. An older server does not know `head` of a fork and answers with everything.
+    /// Returns whether a pull request comes from this branch of ours. An older server ignores `head` of a fork and
+    /// returns all pull requests.
     pub(super) fn is_own(&self, value: &Value, branch: &str) -> bool {
         let owner = text(value, "/head/user/login");
         text(value, "/head/ref") == branch && (owner.is_empty() || owner.eq_ignore_ascii_case(self.owner()))
     }
 
-    /// Changes something by GraphQL.
+    /// Runs a GraphQL mutation.
     pub(super) fn graphql(&self, doing: &'static str, query: &str, variables: Value) -> Result<Value, Error> {
         let body = json!({ "query": query, "variables": variables });
         told(doing, self.http.send_to(doing, Method::POST, &self.beside(), &body)?)
     }
 
-    /// Asks something by GraphQL.
+    /// Runs a GraphQL query.
     pub(super) fn ask(&self, doing: &'static str, query: &str, variables: Value) -> Result<Value, Error> {
         let body = json!({ "query": query, "variables": variables });
         told(doing, self.http.ask(doing, &self.beside(), &body)?)
     }
 
-    /// GraphQL is beside REST, not below it.
+    /// GraphQL has its own path next to REST, not below it.
     fn beside(&self) -> String {
         format!("{}/graphql", self.place.api.strip_suffix("/v3").unwrap_or(&self.place.api))
     }
@@ -143,7 +144,7 @@ impl Forge for GitHub<'_> {
             let doing = "assign the pull request";
             accept(self.http.send(doing, Method::POST, &path, &body), &mut refused)?;
         }
-        // Each alone, because one whom GitHub does not accept would take the others along.
+        // Ask for each one separately: if GitHub rejects one name, it rejects the whole call.
         for name in wanted.reviewers {
             let body = match name.split_once('/') {
                 Some((_, team)) => json!({ "team_reviewers": [team] }),
@@ -197,7 +198,7 @@ impl Forge for GitHub<'_> {
     }
 }
 
-/// Takes a refusal of a name for what it is: worth a word, and no reason to stop.
+/// Records a rejected name as a remark, because it is no reason to stop.
 pub(super) fn accept(answer: Result<Value, Error>, refused: &mut Vec<String>) -> Result<(), Error> {
     match answer {
         Ok(_) => Ok(()),
@@ -209,12 +210,12 @@ pub(super) fn accept(answer: Result<Value, Error>, refused: &mut Vec<String>) ->
     }
 }
 
-/// The labels that a request has not.
+/// Returns the labels that a pull request lacks.
 pub(super) fn lacking<'l>(wanted: &'l [String], has: &[String]) -> Vec<&'l String> {
     wanted.iter().filter(|label| !has.iter().any(|one| one.eq_ignore_ascii_case(label))).collect()
 }
 
-/// The answer of GraphQL, which says what is wrong inside of it.
+/// Checks a GraphQL answer, which reports errors in its body.
 fn told(doing: &'static str, answer: Value) -> Result<Value, Error> {
     let Some(error) = answer.get("errors").and_then(Value::as_array).and_then(|errors| errors.first()) else {
         return Ok(answer);

@@ -1,4 +1,4 @@
-//! GitLab's dialect.
+//! GitLab's API.
 
 mod merge;
 
@@ -16,11 +16,11 @@ use super::pull_request::{self, Fields, Seen};
 use super::remote::Place;
 use super::{Armed, Forge, PullRequest, PullRequestStatus, Readiness, Wanted, Which, checks};
 
-/// The states of a pipeline that is not over. Only while one is active does every version of GitLab wait for it; without one,
-/// older versions merge at once.
+/// Statuses of an unfinished pipeline. Every version of GitLab waits for an active one; without one, older versions
+/// merge at once.
 const ACTIVE: [&str; 6] = ["created", "waiting_for_resource", "preparing", "pending", "running", "scheduled"];
 
-/// The access level from which on somebody may push.
+/// Lowest access level that may push.
 const DEVELOPER: u64 = 30;
 
 /// A project at GitLab.
@@ -36,7 +36,7 @@ impl<'w> GitLab<'w> {
         Self { http, place, project: format!("/projects/{}", encoded(&place.project)) }
     }
 
-    /// The number of a project.
+    /// Returns the id of a project.
     fn number(&self, project: &str) -> Result<u64, Error> {
         let doing = "look for the project";
         let found = self.http.get(doing, &format!("/projects/{}", encoded(project)))?;
@@ -44,7 +44,7 @@ impl<'w> GitLab<'w> {
         id.ok_or(Error::Nonsense { doing, words: "no id".to_owned() })
     }
 
-    /// The numbers of users; and names that nobody has.
+    /// Returns the ids of users. Collects unknown names.
     fn users(&self, names: &[String], unknown: &mut Vec<String>) -> Result<Vec<u64>, Error> {
         let mut ids = Vec::new();
         for name in names {
@@ -58,7 +58,7 @@ impl<'w> GitLab<'w> {
         Ok(ids)
     }
 
-    /// Whether a user may write to the project.
+    /// Returns whether a user has write access to the project.
     fn may_write(&self, user: u64) -> Result<bool, Error> {
         let doing = "look who commented";
         match self.http.get(doing, &format!("{}/members/all/{user}", self.project)) {
@@ -67,14 +67,14 @@ impl<'w> GitLab<'w> {
                 .get("access_level")
                 .and_then(Value::as_u64)
                 .is_some_and(|level| level >= DEVELOPER)),
-            // Who is no member is not found.
+            // A user who is not a member is not found.
             Err(Error::Denied { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Those requests of a list that come from our own project: branches of the same name in two forks make two requests in one
-    /// project.
+    /// Keeps the merge requests that come from our own project. Branches with the same name in two forks lead to two
+    /// merge requests in one project.
     fn own(&self, mut list: Vec<Value>) -> Result<Vec<Value>, Error> {
         let source = match (&self.place.fork, list.is_empty()) {
             (Some(fork), false) => Some(self.number(fork)?),
@@ -203,7 +203,7 @@ impl Forge for GitLab<'_> {
             return Ok(Armed::No("no pipeline is running for it, and nothing else is waited for".to_owned()));
         }
         let asked = json!({
-            // The name since 17.11, and the one before.
+            // The name since 17.11, and the old one.
             "auto_merge": true,
             "merge_when_pipeline_succeeds": true,
             "squash": wanted.squash,

@@ -1,7 +1,7 @@
-//! Calls of a forge's API: JSON over HTTP, bounded in time and size, to one host and no other.
+//! API calls of a forge: JSON over HTTP, limited in time and size, to exactly one host.
 //!
-//! The token goes where the configuration says and nowhere else: redirects are not followed, a page of a list is only asked for
-//! at the same address, and a proxy comes from the configuration, never from the environment. Answers are hostile input.
+//! The token only goes where the configuration says: redirects are not followed, pages of a list are fetched only from
+//! the same address, and a proxy comes from the configuration, never from the environment. Answers are untrusted input.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,23 +19,23 @@ use crate::fault;
 use crate::runtime::Environment;
 use crate::secrets::{Redactor, Secret};
 
-/// How long connecting may take: a forge that is there answers in less.
+/// Connection timeout. A forge that is up answers sooner.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How long a whole call may take. Forges end their own side after ten to thirty seconds, and all calls of a leg together stay
-/// within its lease.
+/// Timeout of a call. Forges close their side after ten to thirty seconds, and all calls of a leg together stay within
+/// its lease.
 pub(super) const CALL: Duration = Duration::from_secs(30);
-/// The longest answer: a hundred requests with the longest text that they can have.
+/// Maximum size of an answer: a hundred pull requests with the longest possible text.
 const LONGEST: u64 = 16 * 1024 * 1024;
-/// The largest file of certificates.
+/// Maximum size of a file of certificates.
 const LARGEST_CA: u64 = 4 * 1024 * 1024;
-/// How many pages of a list are read, of a hundred entries each: nobody reviews more than a thousand comments.
+/// Maximum number of pages of a list, a hundred entries each: no one reviews more than a thousand comments.
 const PAGES: usize = 10;
-/// How much of a forge's words is shown.
+/// Maximum length of a forge's message to show.
 const WORDS: usize = 400;
-/// The longest wait that a forge may ask for in seconds: a day. Whoever says more is not believed.
+/// Maximum wait in seconds that a forge may request: a day. A longer one is not believed.
 const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
-/// How the token is shown to the forge.
+/// How to send the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     /// `Authorization: Bearer`.
@@ -44,12 +44,12 @@ pub(super) enum Scheme {
     Private,
 }
 
-/// The way to one API.
+/// Client for one API.
 pub(super) struct Http<'w> {
     agent: ureq::Agent,
     base: String,
     token: Option<&'w Secret>,
-    /// Takes the token out of what comes back, before anything is cut: half of a token would not be recognised any more.
+    /// Redacts the token from answers before anything is truncated, because half a token would not be recognized.
     redactor: Redactor,
     scheme: Scheme,
     headers: &'static [(&'static str, &'static str)],
@@ -57,7 +57,7 @@ pub(super) struct Http<'w> {
     environment: &'w Environment,
 }
 
-/// What is needed to make one; what is only needed for making it may be gone afterwards.
+/// Settings for creating a client. Those with the lifetime `'c` are not needed afterwards.
 pub(super) struct Way<'w, 'c> {
     pub(super) base: String,
     pub(super) token: Option<&'w Secret>,
@@ -65,13 +65,13 @@ pub(super) struct Way<'w, 'c> {
     pub(super) headers: &'static [(&'static str, &'static str)],
     pub(super) ca: Option<&'c Path>,
     pub(super) proxy: Option<&'c str>,
-    /// How long a call may take.
+    /// Timeout of a call.
     pub(super) limit: Duration,
     pub(super) now: fn() -> Timestamp,
     pub(super) environment: &'w Environment,
 }
 
-/// An answer that is no refusal.
+/// A successful answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) body: Value,
@@ -103,12 +103,12 @@ impl<'w> Http<'w> {
         })
     }
 
-    /// Asks for something.
+    /// Sends a GET request.
     pub(super) fn get(&self, doing: &'static str, path: &str) -> Result<Answer, Error> {
         self.call(doing, Method::GET, &format!("{}{path}", self.base), None)
     }
 
-    /// Changes something. Tests can end the process on both sides of it.
+    /// Sends a request that changes something. Tests can end the process before and after it.
     pub(super) fn send(
         &self,
         doing: &'static str,
@@ -119,7 +119,7 @@ impl<'w> Http<'w> {
         self.send_to(doing, method, &format!("{}{path}", self.base), body)
     }
 
-    /// The same at another path of the same host: GraphQL is not below the rest.
+    /// Does the same at another path of the same host, because GraphQL is not below the REST path.
     pub(super) fn send_to(
         &self,
         doing: &'static str,
@@ -133,12 +133,12 @@ impl<'w> Http<'w> {
         Ok(answer?.body)
     }
 
-    /// Asks something that has a body: GraphQL again.
+    /// Sends a query with a body, for GraphQL.
     pub(super) fn ask(&self, doing: &'static str, url: &str, body: &Value) -> Result<Value, Error> {
         Ok(self.call(doing, Method::POST, url, Some(body))?.body)
     }
 
-    /// All entries of a list, page by page, up to a bound. `path` has a query.
+    /// Returns all entries of a list, page by page, up to the limit. `path` has a query.
     pub(super) fn list(&self, doing: &'static str, path: &str) -> Result<Vec<Value>, Error> {
         let joint = if path.ends_with('?') { "" } else { "&" };
         let mut url = format!("{}{path}{joint}per_page=100", self.base);
@@ -182,7 +182,7 @@ impl<'w> Http<'w> {
             request = request.header("content-type", "application/json");
         }
         let bytes = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-        // What cannot be a request at all was made of a setting: addresses and names are checked or encoded.
+        // Only a setting can make an invalid request: addresses and names are checked or encoded.
         let request = request
             .body(bytes)
             .map_err(|_| Error::Setting(format!("{doing}: the forge's address is not one")))?;
@@ -204,7 +204,7 @@ impl<'w> Http<'w> {
     }
 }
 
-/// Why there was no answer. A forge that is not who it says it is will not be that later either.
+/// Classifies a missing answer. A forge with an invalid certificate will not have a valid one later either.
 fn unreached(doing: &'static str, error: &ureq::Error) -> Error {
     let words = shown(&error.to_string());
     if words.to_lowercase().contains("certificate") {
@@ -216,7 +216,7 @@ fn unreached(doing: &'static str, error: &ureq::Error) -> Error {
     Error::Away { doing, words }
 }
 
-/// What of an answer's head says how it is meant.
+/// The parts of the response head that matter for errors.
 struct Seen {
     status: u16,
     retry_after: Option<u64>,
@@ -239,7 +239,7 @@ impl Seen {
         }
     }
 
-    /// What is wrong, if anything is.
+    /// Returns the error, if there is one.
     fn trouble(&self, doing: &'static str, body: &Value, now: Timestamp) -> Option<Error> {
         let words = message(body);
         let lower = words.to_lowercase();
@@ -283,7 +283,7 @@ impl Seen {
     }
 }
 
-/// What the forge says, in its own words: a message, and those of its errors.
+/// Collects the forge's message and those of its errors.
 fn message(body: &Value) -> String {
     let mut words = Vec::new();
     for key in ["message", "error", "error_description"] {
@@ -311,7 +311,7 @@ fn gather(value: &Value, words: &mut Vec<String>) {
     }
 }
 
-/// Words of a forge, for one line.
+/// Formats a forge's message as one line.
 pub(super) fn shown(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let visible: String =
@@ -319,7 +319,7 @@ pub(super) fn shown(text: &str) -> String {
     shorten(&visible, WORDS)
 }
 
-/// The next page of a list: GitHub names it in `Link`, GitLab by its number.
+/// Returns the next page of a list: GitHub names it in `Link`, GitLab by its number.
 fn next_page(headers: &HeaderMap, url: &str) -> Option<String> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
     if let Some(link) = text("link") {
@@ -335,16 +335,16 @@ fn next_page(headers: &HeaderMap, url: &str) -> Option<String> {
     Some(format!("{path}?{}&page={number}", others.collect::<Vec<_>>().join("&")))
 }
 
-/// Scheme, host and port of an address.
+/// Returns scheme, host and port of an address.
 fn origin(url: &str) -> &str {
     let start = url.find("://").map_or(0, |at| at + 3);
     url[start..].find('/').map_or(url, |end| &url[..start + end])
 }
 
-/// All but the characters that an address has unchanged.
+/// Characters to percent-encode: all but the unreserved ones.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A part of a path, of which nothing is read as structure.
+/// Encodes one segment of a path.
 pub(super) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PART).to_string()
 }

@@ -1,7 +1,8 @@
-//! Merging a request by its forge: the call that does it once, and what stands against it.
+//! Merges a pull request through its forge: the call that does it once, and the reasons why it may not.
 //!
-//! The call names the commit that the request's branch must be at, so that what is merged is what was proven. A request is merged once,
-//! by the forge's own rule; after an answer that leaves open whether it was, the request itself is asked.
+//! The call names the commit that the pull request's branch must be at, so the forge merges what was proven. The forge
+//! itself ensures that a pull request is merged only once. After an ambiguous answer, the status of the pull request is
+//! read.
 
 use acquit_core::config::Method;
 
@@ -11,71 +12,72 @@ use super::feedback::text;
 use super::{Error, Forge};
 use crate::git::CommitId;
 
-/// What is to be merged, and how.
+/// What to merge, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// The request's number.
+    /// Number of the pull request.
     pub number: u64,
-    /// The commit that its branch must be at.
+    /// Commit that its branch must be at.
     pub commit: &'a str,
-    /// What becomes of its commits.
+    /// Merge method.
     pub method: Method,
-    /// The first line of the commit that the forge makes, where it makes one.
+    /// First line of the commit that the forge creates, if it creates one.
     pub title: &'a str,
-    /// The rest of it.
+    /// Rest of the message.
     pub message: &'a str,
 }
 
-/// A request that is merged.
+/// A merged pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// Its number.
+    /// Number.
     pub number: u64,
-    /// Its page.
+    /// Address of its page.
     pub url: String,
-    /// The commit that its branch was at.
+    /// Commit that its branch was at.
     pub head: String,
-    /// What it is in the base branch.
+    /// Resulting commit in the base branch.
     pub commit: String,
 }
 
-/// What a forge answers when it is told to merge.
+/// Answer of a forge to a merge call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is merged, as this commit of its base branch.
+    /// Merged, as this commit of the base branch.
     Merged(String),
-    /// Its branch is at another commit than the one that was named.
+    /// The branch is at another commit than the named one.
     Moved,
-    /// It does not fit onto its base branch any more.
+    /// The pull request no longer applies to its base branch.
     Behind(String),
-    /// Not yet: something runs that the forge waits for.
+    /// Not yet: the forge waits for something that is running.
     NotYet(String),
-    /// Something is missing that only people can give.
+    /// Something is missing that only people can provide.
     Missing(String),
 }
 
-/// What merging needs of a forge, beside [`Forge`].
+/// Operations for merging, in addition to [`Forge`].
 pub trait Merging {
-    /// What a request is in its base branch, if it is merged.
+    /// Returns the commit in the base branch, if the pull request is merged.
     fn merged_as(&self, number: u64) -> Result<Option<String>, Error>;
 
-    /// The requests from a branch of ours that are merged into this one.
+    /// Returns the pull requests from our branch `branch` that are merged into `base`.
     fn merged(&self, branch: &str, base: &str) -> Result<Vec<Past>, Error>;
 
-    /// Merges it, if it is at the named commit.
+    /// Merges a pull request, if it is at the named commit.
     fn merge(&self, order: &Order<'_>) -> Result<Answer, Error>;
 }
 
-/// The first of these that names a commit, if one does: it goes into the store, into messages and to git.
+/// Returns the first of these fields that is set, if it is a commit id. It goes into the store, into messages and to
+/// git.
 pub(super) fn commit(value: &Value, pointers: &[&str]) -> Option<String> {
     let found = pointers.iter().map(|pointer| text(value, pointer)).find(|commit| !commit.is_empty())?;
     found.parse::<CommitId>().ok().map(|commit| commit.to_string())
 }
 
-/// Merges a request once. To be called again after whatever interrupted it.
+/// Merges a pull request exactly once. Call it again after any interruption.
 pub fn merge(forge: &dyn Forge, order: &Order<'_>) -> Result<Answer, Error> {
     match forge.merge(order) {
-        // It may be merged in spite of the answer.
+        // It may be merged despite the error.
         Err(error) if error.is_ambiguous() => match forge.merged_as(order.number)? {
             Some(commit) => Ok(Answer::Merged(commit)),
             None => Err(error),

@@ -1,12 +1,13 @@
-//! Forges: where finished work becomes a request that people merge. A thin client of our own, for two dialects.
+//! Forges: finished work becomes a pull request there, which people merge. A thin client of our own for two APIs.
 //!
-//! What it promises: one request for a task, however often it is tried. It is looked for before it is made, by its branch, and
-//! recognised by a hidden mark ([`acquit_core::delivery::Marker`]); after an answer that leaves open whether anything
-//! happened it is looked for again. Whatever a call does is harmless to do twice.
+//! Guarantee: one pull request per task, however often it is retried. It is searched by its branch before it is
+//! created, and recognized by a hidden marker ([`acquit_core::delivery::Marker`]). After an ambiguous answer it is
+//! searched again. Every call can safely be repeated.
 //!
-//! [`remote`] tells the forge from an address, [`token`] finds its token, `audience` says who would see that, `way` leads there, `http` makes the calls, `github` and
-//! `gitlab` are the dialects, [`publish`] is the order of calls, [`merge`] has the forge merge. `draft` and `standing` are what a
-//! request can be, `pull_request` what one of others is, `feedback` and `checks` what comes back.
+//! [`remote`] detects the forge of an address, [`token`] finds its token, `audience` decides who may see it, `connect`
+//! opens the connection and `http` makes the calls. `github` and `gitlab` are the two APIs. [`publish`] defines the
+//! order of calls, and [`merge`] makes the forge merge. `draft` and `status` are states of a pull request,
+//! `pull_request` reads those of others, and `feedback` and `checks` are what comes back.
 
 mod audience;
 mod checks;
@@ -43,99 +44,100 @@ pub use token::Token;
 use crate::git::Source;
 use crate::runtime::Runtime;
 
-/// A request at a forge, as far as acquit looks at it.
+/// A pull request at a forge, with the fields that acquit uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequest {
-    /// Its number in the project.
+    /// Number in the project.
     pub number: u64,
-    /// Its page.
+    /// Address of its page.
     pub url: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its text.
+    /// Text.
     pub body: String,
-    /// What became of it.
+    /// Status.
     pub standing: PullRequestStatus,
-    /// Whether it may be merged as it is.
+    /// Draft state.
     pub readiness: Readiness,
-    /// The commit that its branch is at, if the forge says.
+    /// Commit that its branch is at, if the forge reports it.
     pub head: Option<String>,
-    /// The labels that it has.
+    /// Labels.
     pub labels: Vec<String>,
-    /// The name by which GraphQL calls it; empty where there is none.
+    /// GraphQL id. Empty if there is none.
     node: String,
-    /// Whether the forge merges it by itself already.
+    /// Whether auto-merge is already enabled.
     merges_itself: bool,
 }
 
-/// What a request is to be.
+/// Wanted state of a pull request.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
-    /// The branch with the work, in the fork if there is one.
+    /// Branch with the work, in the fork if there is one.
     pub branch: &'a str,
-    /// The branch that it is to be merged into.
+    /// Branch to merge into.
     pub base: &'a str,
-    /// Its title.
+    /// Title.
     pub title: &'a str,
-    /// Whether it is a draft when it is made.
+    /// Draft state at creation.
     pub readiness: Readiness,
-    /// Whether it is merged as one commit.
+    /// Whether to squash when merging.
     pub squash: bool,
-    /// Labels that it is to have.
+    /// Labels to add.
     pub labels: &'a [String],
-    /// Who is asked to review.
+    /// Reviewers to ask.
     pub reviewers: &'a [String],
-    /// Whom it belongs to.
+    /// Assignees.
     pub assignees: &'a [String],
 }
 
-/// Whether a forge will merge by itself.
+/// Result of enabling auto-merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Armed {
-    /// It will, as soon as its rules allow.
+    /// The forge will merge as soon as its rules allow.
     Yes,
-    /// It will not, for this reason.
+    /// Not enabled, for this reason.
     No(String),
 }
 
-/// What acquit needs of a forge. Each call is harmless to do twice, but for [`Forge::create`].
+/// Operations of a forge. Every call except [`Forge::create`] can safely be repeated.
 pub trait Forge: merge::Merging {
-    /// The requests from a branch.
+    /// Returns the pull requests from a branch.
     fn find(&self, branch: &str, which: Which) -> Result<Vec<PullRequest>, Error>;
 
-    /// What became of a request.
+    /// Returns the status of a pull request.
     fn status(&self, number: u64) -> Result<PullRequestStatus, Error>;
 
-    /// A request of others, as it is now.
+    /// Returns a pull request of others, as it is now.
     fn look(&self, number: u64) -> Result<Seen, Error>;
 
-    /// Makes one.
+    /// Creates a pull request.
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<PullRequest, Error>;
 
-    /// Gives it another text, and the labels that it lacks.
+    /// Updates the text, and adds missing labels.
     fn update(&self, request: &PullRequest, wanted: &Wanted<'_>, body: &str) -> Result<(), Error>;
 
-    /// Makes it a draft, or no draft any more; nothing happens if it is that. Gives what the forge did not accept, in words.
+    /// Sets the draft state; does nothing if it already has it. Returns what the forge did not accept, as text.
     fn turn(&self, request: &PullRequest, to: Readiness) -> Result<Vec<String>, Error>;
 
-    /// Asks reviewers and assigns people. Gives what the forge did not accept, in words.
+    /// Asks reviewers and assigns people. Returns what the forge did not accept, as text.
     fn invite(&self, request: &PullRequest, wanted: &Wanted<'_>) -> Result<Vec<String>, Error>;
 
-    /// Lets the forge merge it by itself, if its head is still `commit`.
+    /// Enables auto-merge, if the head is still `commit`.
     fn auto_merge(&self, request: &PullRequest, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error>;
 
-    /// What people who may write said about an open request, and which of its checks failed. Nothing if it is not open.
+    /// Returns comments of people with write access on an open pull request, and its failed checks. Empty if it is not
+    /// open.
     fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error>;
 
-    /// Posts a comment on a request, or updates the one that this token's user wrote and that begins with the line `mark`. Comments
-    /// of others are left alone, whatever they begin with. Returns the comment's page.
+    /// Posts a comment on a pull request, or updates the one that this token's user wrote and that starts with the line
+    /// `mark`. Never changes comments of others, whatever they start with. Returns the address of the comment's page.
     fn comment(&self, number: u64, mark: &str, text: &str) -> Result<String, Error>;
 
-    /// Answers a thread, unless it has this answer already.
+    /// Answers a thread, unless it already has this answer.
     fn answer(&self, number: u64, thread: &str, text: &str) -> Result<(), Error>;
 }
 
-/// The forge of a repository, told from its remotes and the configuration.
+/// Detects the forge of a repository from its remotes and the configuration.
 pub fn of(runtime: &Runtime, settings: &Settings, source: &Source) -> Result<Located, Error> {
     let home = runtime.environment.home();
     let url = |name: &str, direction| {
@@ -146,7 +148,7 @@ pub fn of(runtime: &Runtime, settings: &Settings, source: &Source) -> Result<Loc
     locate(settings, upstream.as_deref(), push.as_deref())
 }
 
-/// The name of the remote whose branches are what work is based on: the one that requests are made against.
+/// Returns the name of the remote whose branches work is based on: the one that pull requests target.
 pub fn base_remote(runtime: &Runtime, settings: &Settings, source: &Source) -> Option<String> {
     let home = runtime.environment.home();
     let url =
@@ -154,8 +156,8 @@ pub fn base_remote(runtime: &Runtime, settings: &Settings, source: &Source) -> O
     remote::base_name(settings, url).ok().flatten().map(str::to_owned)
 }
 
-/// The git server of a repository's remote, at a host of which it cannot be told what forge it is. `None` if there is no such host, if it
-/// is a forge's, and if the configuration says that nobody is to be asked.
+/// Returns the git server of a repository's remote, if its host is not known to be a forge. `None` if there is no such
+/// host, if it is a forge, or if the configuration disables this.
 pub fn server(runtime: &Runtime, settings: &Settings, source: &Source) -> Option<Address> {
     if settings.kind == Some(Kind::None)
         || matches!(of(runtime, settings, source), Ok(Located::At(_)) | Err(_))
@@ -169,7 +171,7 @@ pub fn server(runtime: &Runtime, settings: &Settings, source: &Source) -> Option
     Address::of_server(upstream.as_deref()?)
 }
 
-/// What is new about a task's open request: said by people who may write to the project, and checks that failed.
+/// Returns new feedback on a task's open pull request: comments of people with write access, and failed checks.
 pub fn feedback(runtime: &Runtime, task: &Task, definition: &Definition) -> Result<Vec<Comment>, Error> {
     let Some(request) = task.request() else { return Ok(Vec::new()) };
     let settings = &definition.config.forge;

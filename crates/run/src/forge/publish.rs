@@ -1,75 +1,75 @@
-//! One request for a task: found or made, brought up to date, and never made twice.
+//! Creates or updates the one pull request of a task, and never creates it twice.
 
 use acquit_core::delivery::{LIMIT, Marker, Whose};
 
 use super::error::Error;
 use super::{Armed, Forge, PullRequest, Readiness, Wanted, Which};
 
-/// What is to be published.
+/// What to publish.
 #[derive(Clone, Debug)]
 pub struct Publication<'a> {
-    /// What the request is to be.
+    /// Wanted state of the pull request.
     pub wanted: Wanted<'a>,
-    /// acquit's part of its text.
+    /// Acquit's part of its text.
     pub part: &'a str,
-    /// The task's mark.
+    /// Marker of the task.
     pub marker: &'a Marker,
-    /// The commit that its branch is at.
+    /// Commit that its branch is at.
     pub commit: &'a str,
-    /// Whether it becomes a draft, or stops being one.
+    /// Change of the draft state.
     pub turn: Turn,
-    /// Whether people are asked: once, when the request is new.
+    /// Whether to ask people: once, when the pull request is new.
     pub invite: Invite,
-    /// Whether the forge is told to merge by itself.
+    /// Whether to enable auto-merge.
     pub auto_merge: bool,
 }
 
-/// Whether a request that is there becomes a draft, or stops being one.
+/// Whether to change the draft state of an existing pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It becomes this.
+    /// Set this state.
     To(Readiness),
-    /// It stays what people made of it.
+    /// Keep what people chose.
     Not,
 }
 
-/// Whether reviewers and assignees are asked.
+/// Whether to ask reviewers and assignees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invite {
-    /// They are.
+    /// Ask now.
     Now,
-    /// They were.
+    /// Already asked.
     Before,
 }
 
-/// A request that is as it should be.
+/// A pull request that is up to date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// The request.
+    /// The pull request.
     pub request: PullRequest,
-    /// Whether it was made just now.
+    /// Whether it was just created.
     pub made: Made,
-    /// What the forge did not accept, and what else people should know.
+    /// What the forge did not accept, and other remarks for people.
     pub remarks: Vec<String>,
 }
 
-/// How a request came to be.
+/// How the pull request came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// It was made.
+    /// Created.
     New,
-    /// It was there.
+    /// It existed.
     Found,
 }
 
-/// Makes or updates the request. To be called again after whatever interrupted it.
+/// Creates or updates the pull request. Call it again after any interruption.
 pub fn publish(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Published, Error> {
     let Publication { wanted, marker, .. } = publication;
     let (request, made) = match own(forge, publication)? {
         Some(request) => (request, Made::Found),
         None => match forge.create(wanted, publication.part) {
             Ok(request) => (request, Made::New),
-            // It may be there in spite of the answer; or somebody else was faster.
+            // It may exist despite the error, or someone else was faster.
             Err(error) if error.is_ambiguous() || is_duplicate(&error) => match own(forge, publication)? {
                 Some(request) => (request, Made::Found),
                 None => return Err(error),
@@ -78,7 +78,7 @@ pub fn publish(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Publi
         },
     };
     let body = marker.replace(&request.body, publication.part);
-    // What people wrote has pushed it over the limit: then acquit's part alone is shortened to nothing new.
+    // Text that people added exceeds the limit together with ours. Then keep the text as it is.
     let body = if body.chars().count() > LIMIT { request.body.clone() } else { body };
     forge.update(&request, wanted, &body)?;
     let mut remarks = Vec::new();
@@ -96,7 +96,8 @@ pub fn publish(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Publi
     Ok(Published { request, made, remarks })
 }
 
-/// The task's own request, if there is one: that with its mark, or one that a person made for its branch.
+/// Returns the task's own pull request, if there is one: the one with its marker, or one that a person created for its
+/// branch.
 fn own(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Option<PullRequest>, Error> {
     let found = forge.find(publication.wanted.branch, Which::Open)?;
     let whose = |request: &PullRequest| publication.marker.whose(&request.body);
@@ -116,7 +117,7 @@ fn own(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Option<PullRe
     Ok(found.into_iter().next())
 }
 
-/// Whether the forge says that there is such a request already.
+/// Returns whether the forge reports that such a pull request already exists.
 fn is_duplicate(error: &Error) -> bool {
     match error {
         Error::Refused { status: 409, .. } => true,

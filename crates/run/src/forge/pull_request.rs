@@ -1,5 +1,4 @@
-//! One request as its forge tells of it: what it is called, and what it is to be merged into. Everything in it was written by
-//! others.
+//! A pull request as its forge describes it: title, text and target branch. All of it was written by others.
 
 use acquit_core::agent::shorten;
 use serde_json::Value;
@@ -7,30 +6,30 @@ use serde_json::Value;
 use super::error::Error;
 use super::feedback::text;
 
-/// The longest title that is taken; forges allow 255 or so.
+/// Maximum length of a title. Forges allow about 255.
 const LONGEST_TITLE: usize = 200;
-/// The longest text: a few pages, as of a comment.
+/// Maximum length of the text: a few pages, like a comment.
 const LONGEST_TEXT: usize = 8 * 1024;
 
-/// A request.
+/// A pull request of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What its author says about it.
+    /// Description by its author.
     pub text: String,
-    /// Its page.
+    /// Address of its page.
     pub url: String,
-    /// The branch that it is to be merged into.
+    /// Target branch.
     pub base: String,
-    /// Where git finds its newest commit, in the project that it is made in.
+    /// Ref of its newest commit, in the target project.
     pub head: String,
 }
 
-/// What is being done, for whoever reads that it failed.
+/// The operation, for error messages.
 pub(super) const DOING: &str = "look at the request";
 
-/// Where a dialect has what is told of a request: pointers into its answer.
+/// Fields of an API's answer, as JSON pointers.
 pub(super) struct Fields {
     pub(super) text: &'static str,
     pub(super) url: &'static str,
@@ -38,7 +37,7 @@ pub(super) struct Fields {
 }
 
 impl Seen {
-    /// Reads it from an answer, bounded.
+    /// Reads it from an answer, with size limits.
     pub(super) fn read(answer: &Value, fields: &Fields, head: String) -> Result<Self, Error> {
         let base = text(answer, fields.base);
         if base.is_empty() {
@@ -55,7 +54,7 @@ impl Seen {
     }
 }
 
-/// The number in what a person calls a request by: `12`, `#12`, `!12`, or the address of its page.
+/// Parses what a person calls a pull request: `12`, `#12`, `!12`, or the address of its page.
 pub fn number(words: &str) -> Option<u64> {
     let plain = words.strip_prefix(['#', '!']).unwrap_or(words);
     if let Ok(number) = plain.parse() {

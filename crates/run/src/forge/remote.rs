@@ -1,4 +1,4 @@
-//! Which forge a remote belongs to, told from its address and from what the configuration says beyond that.
+//! Detects the forge of a remote from its address and the configuration.
 
 use acquit_core::config::forge::{Forge as Settings, Kind};
 
@@ -7,11 +7,11 @@ use crate::git::Direction;
 
 /// The remote that a repository was cloned from.
 pub(super) const ORIGIN: &str = "origin";
-/// By custom, the remote that a fork comes from.
+/// By convention, the remote that a fork comes from.
 const UPSTREAM: &str = "upstream";
 
-/// The addresses that requests are made against and that branches are pushed to, by the names of remotes. Where the settings name none, a
-/// remote `upstream` at the same host as `origin` is what `origin` is a fork of.
+/// Returns the addresses of the remotes that pull requests target and that branches are pushed to. If the settings name
+/// none, and a remote `upstream` is at the same host as `origin`, `origin` is a fork of it.
 pub(super) fn choose(
     settings: &Settings,
     mut url: impl FnMut(&str, Direction) -> Result<Option<String>, Error>,
@@ -25,7 +25,7 @@ pub(super) fn choose(
     Ok((url(base, Direction::Fetch)?, url(push, Direction::Push)?))
 }
 
-/// The name of the remote that requests are made against, if there is one.
+/// Returns the name of the remote that pull requests target, if there is one.
 pub(super) fn base_name(
     settings: &Settings,
     mut url: impl FnMut(&str, Direction) -> Result<Option<String>, Error>,
@@ -50,23 +50,23 @@ pub(super) fn base_name(
 pub enum Transport {
     /// HTTPS, with a token.
     Https,
-    /// The same in the clear.
+    /// HTTP without encryption, with a token.
     Http,
     /// SSH, with the user's own key.
     Ssh,
 }
 
-/// By whose custom an address is read.
+/// Which conventions apply to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Custom {
-    /// A forge's.
+    /// Those of a forge.
     Forge,
-    /// Any server's.
+    /// Those of any server.
     Server,
 }
 
 impl Custom {
-    /// The project that a path names.
+    /// Returns the project that a path names.
     fn project(self, path: &str) -> Option<String> {
         match self {
             Self::Forge => project(path),
@@ -74,7 +74,7 @@ impl Custom {
         }
     }
 
-    /// Who logs in by SSH, where the address names nobody and the user's own settings are not to decide.
+    /// Returns the SSH user for an address that names none. `None` leaves the choice to the user's SSH settings.
     fn user(self) -> Option<&'static str> {
         match self {
             Self::Forge => Some("git"),
@@ -83,28 +83,29 @@ impl Custom {
     }
 }
 
-/// A remote's address, taken apart.
+/// A parsed address of a remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// How it is reached.
+    /// Transport.
     pub transport: Transport,
-    /// The host, in lower case.
+    /// Host, in lower case.
     pub host: String,
-    /// The port, where it is not the usual one.
+    /// Port, if it is not the default.
     pub port: Option<u16>,
     /// `group/name`, without `.git`.
     pub project: String,
-    /// The address for git, without a login.
+    /// Address for git, without credentials.
     pub url: String,
 }
 
 impl Address {
-    /// Takes an address apart. `None` for paths of this machine, whatever else is at no host, and what names no project of a forge.
+    /// Parses an address. `None` for local paths, other addresses without a host, and those that name no project of a
+    /// forge.
     pub fn parse(url: &str) -> Option<Self> {
         Self::taken_apart(url, Custom::Forge)
     }
 
-    /// The same for a server that is no forge, where a repository can have any path.
+    /// Parses an address of a server that is not a forge, where a repository can have any path.
     pub fn of_server(url: &str) -> Option<Self> {
         Self::taken_apart(url, Custom::Server)
     }
@@ -132,7 +133,7 @@ impl Address {
         let url = match transport {
             Transport::Https => format!("https://{with_port}/{path}"),
             Transport::Http => format!("http://{with_port}/{path}"),
-            // The name before a host is who logs in there, and no secret; what stands after a colon is.
+            // The user name is not a secret; a password after a colon is.
             Transport::Ssh => {
                 let user = login.and_then(|login| login.split(':').next()).or(custom.user());
                 format!("ssh://{}{with_port}/{path}", user.map(|user| format!("{user}@")).unwrap_or_default())
@@ -141,10 +142,10 @@ impl Address {
         is_host(&host).then_some(Self { transport, host, port, project, url })
     }
 
-    /// `git@host:group/name.git`. What has a slash before the colon is a path.
+    /// Parses `git@host:group/name.git`. With a slash before the colon, it is a path.
     fn of_scp(url: &str, custom: Custom) -> Option<Self> {
         let (front, path) = url.split_once(':')?;
-        // After two of them stands what another program is told.
+        // `::` introduces a remote helper.
         if front.contains('/') || path.starts_with(':') {
             return None;
         }
@@ -165,7 +166,7 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.starts_with('-') && host.chars().all(letter)
 }
 
-/// The project in a path: at least a group and a name, none of which leads elsewhere.
+/// Returns the project in a path: at least a group and a name, without segments that lead elsewhere.
 fn project(path: &str) -> Option<String> {
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
@@ -173,26 +174,26 @@ fn project(path: &str) -> Option<String> {
     (path.contains('/') && path.split('/').all(sound)).then(|| path.to_owned())
 }
 
-/// Where requests are made.
+/// Location of a project at a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which forge.
+    /// Kind of the forge.
     pub kind: Kind,
-    /// Its host, by which logins are known; with the port, where it is not the usual one.
+    /// Host for which credentials are stored, with the port if it is not the default.
     pub host: String,
-    /// Its API, without a slash at the end.
+    /// Base address of its API, without a trailing slash.
     pub api: String,
-    /// The project that a request is made in.
+    /// Project that pull requests target.
     pub project: String,
-    /// The project that the branch is pushed to, where that is a fork.
+    /// Project that the branch is pushed to, if that is a fork.
     pub fork: Option<String>,
-    /// Where git fetches the base branch from: the repository that requests are made against.
+    /// Address to fetch the base branch from: the repository that pull requests target.
     pub upstream: Address,
-    /// Where git pushes to.
+    /// Address to push to.
     pub push: Address,
 }
 
-/// What a remote turned out to be.
+/// Result of detecting the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Located {
     /// A forge.
@@ -201,8 +202,8 @@ pub enum Located {
     Nowhere(String),
 }
 
-/// Finds the forge of a remote. `upstream` is the address of the remote that requests are made against, `push` of the one that
-/// branches go to.
+/// Detects the forge of a remote. `upstream` is the address of the remote that pull requests target, `push` of the one
+/// that branches are pushed to.
 pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -> Result<Located, Error> {
     if settings.kind == Some(Kind::None) {
         return Ok(Located::Nowhere("acquit.toml says kind = \"none\" in [forge]".to_owned()));
@@ -231,7 +232,8 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
         (None, Kind::GitHub) => format!("{scheme}://{host}/api/v3"),
         (None, Kind::GitLab | Kind::None) => format!("{scheme}://{host}/api/v4"),
     };
-    // A token is shown to one host, and SSH shows none. A setting of the user's holds in every repository, wherever that is from.
+    // The token is sent to one host, and not at all over SSH. A user setting applies to every repository, wherever it
+    // comes from.
     let is_there = |address: &Address| {
         address.transport == Transport::Ssh
             || web_host(address) == host
@@ -260,19 +262,19 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
     Ok(Located::At(Box::new(Place { kind, host, api, project, fork, upstream, push })))
 }
 
-/// A host without its port.
+/// Strips the port of a host.
 fn without_port(host: &str) -> &str {
     host.rsplit_once(':')
         .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
         .map_or(host, |(name, _)| name)
 }
 
-/// The host of a forge's pages, which is not always the one that git talks to.
+/// Returns the host of a forge's web pages, which may differ from the host for git.
 pub(crate) fn web_host(address: &Address) -> String {
     match (address.host.as_str(), address.transport) {
         ("ssh.github.com", _) => "github.com".to_owned(),
         ("altssh.gitlab.com", _) => "gitlab.com".to_owned(),
-        // A port of SSH says nothing about where pages are.
+        // An SSH port says nothing about where web pages are.
         (host, Transport::Ssh) => host.to_owned(),
         (host, Transport::Https | Transport::Http) => {
             address.port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -280,7 +282,7 @@ pub(crate) fn web_host(address: &Address) -> String {
     }
 }
 
-/// The forge that a host is called after.
+/// Detects the forge from the name of its host.
 fn told_by(host: &str) -> Option<Kind> {
     let is = |name: &str| host.split(['.', ':']).any(|label| label == name);
     if is("github") || host.ends_with(".ghe.com") {
@@ -459,7 +461,7 @@ mod tests {
             host: Some("git.acme.org".to_owned()),
             ..Settings::default()
         };
-        // A setting of the user's holds in every repository, also in one that was cloned from somewhere else.
+        // A user setting applies to every repository, including one cloned from somewhere else.
         for elsewhere in
             ["https://evil.example/a/b", "https://git.acme.org.evil.example/a/b", "http://evil.example/a/b"]
         {

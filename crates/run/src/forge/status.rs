@@ -1,8 +1,8 @@
-//! What became of a request: whether it is open, was merged, or was closed without that.
+//! Pull request status: open, merged, or closed without a merge.
 //!
-//! A repository alone cannot tell: what a forge merged as one commit is in no history, and a branch that is gone may have been
-//! merged or given up. So the forge is asked, by the request's number; or, for a task that was ended before its number
-//! was kept, by its branch and its mark among all requests of that branch.
+//! The repository alone cannot tell: a squash merge at a forge is in no history, and a branch that is gone may have
+//! been merged or abandoned. So the forge is asked by the number of the pull request. For a task that ended before its
+//! number was recorded, it is asked by branch and marker.
 
 use std::cmp::Reverse;
 
@@ -17,28 +17,28 @@ use super::{Forge, Located, of, open, token};
 use crate::git::Source;
 use crate::runtime::Runtime;
 
-/// What became of a request.
+/// Status of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestStatus {
-    /// It waits for people, as a draft or not.
+    /// Open, as a draft or not.
     Open,
-    /// It was merged.
+    /// Merged.
     Merged,
-    /// It was closed without being merged.
+    /// Closed without a merge.
     Closed,
 }
 
-/// Which requests are looked for.
+/// Which pull requests to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those that are open.
+    /// Open ones.
     Open,
-    /// Those that were merged or closed too.
+    /// All, including merged and closed ones.
     All,
 }
 
 impl PullRequestStatus {
-    /// GitHub calls merged requests closed, and says when they were merged.
+    /// GitHub reports merged pull requests as closed, with the time of the merge.
     pub(super) fn at_github(value: &Value) -> Self {
         let merged = value.get("merged_at").is_some_and(|at| !at.is_null());
         match (text(value, "/state"), merged) {
@@ -48,7 +48,7 @@ impl PullRequestStatus {
         }
     }
 
-    /// GitLab has words for them. A request is `locked` while it is being merged.
+    /// GitLab has a state for each. A merge request is `locked` while it is being merged.
     pub(super) fn at_gitlab(value: &Value) -> Self {
         match text(value, "/state") {
             "merged" => Self::Merged,
@@ -58,9 +58,11 @@ impl PullRequestStatus {
     }
 }
 
-/// Asks the forge of a repository what became of a task's request. `None` if the task has none there, or there is no forge.
+/// Asks the forge of a repository for the status of a task's pull request. `None` if the task has none there, or there
+/// is no forge.
 ///
-/// A forge that is away, or does not show the request to this token, is an error and no answer: nothing follows from it.
+/// If the forge is down, or hides the pull request from this token, this is an error, and callers must not conclude
+/// anything from it.
 pub fn status(
     runtime: &Runtime,
     config: &Config,
@@ -80,7 +82,7 @@ pub fn status(
     }
 }
 
-/// The same of a request whose number is not known: the newest of the task's own.
+/// Returns the status for an unknown number: that of the newest of the task's own pull requests.
 fn by_mark(forge: &dyn Forge, task: &Task) -> Result<Option<PullRequestStatus>, Error> {
     let marker = Marker::of(&task.seed);
     let mut own = forge.find(&task.seed.branch, Which::All)?;

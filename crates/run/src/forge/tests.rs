@@ -1,5 +1,5 @@
-//! The dialects against a forge that says whatever it is told to: what is not the task's own, or is not what it should be, is not taken
-//! for it.
+//! Tests of both APIs against a scripted forge: pull requests that are not the task's own, or have unexpected content,
+//! are not accepted.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,7 +21,7 @@ use crate::runtime::Environment;
 const COMMIT: &str = "1111111111111111111111111111111111111111";
 const OTHER: &str = "2222222222222222222222222222222222222222";
 
-/// A forge that answers each path that begins so with this, and everything else with 404. Tells what is changed there.
+/// Starts a forge that answers paths by their prefix, and everything else with 404. Sends every change to `changes`.
 fn forge(answers: Vec<(&'static str, Value)>, changes: Sender<String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -50,14 +50,14 @@ fn reply(stream: &mut TcpStream, answers: &[(&'static str, Value)], changes: &Se
     let length = body.len();
     let text = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
     let asked = head.lines().next().unwrap_or_default();
-    // Told before it is answered: whoever has the answer finds it told.
+    // Send before the answer, so that the change is recorded when the caller has the answer.
     if !asked.starts_with("get ") {
         let _ = changes.send(asked.to_owned());
     }
     let _ = stream.write_all(text.as_bytes());
 }
 
-/// Asks a forge of this kind that has these answers, with or without a fork.
+/// Calls a forge of this kind that has these answers, with or without a fork.
 fn asked<T>(
     kind: Kind,
     fork: Option<&str>,
@@ -67,7 +67,7 @@ fn asked<T>(
     asked_at(&forge(answers, mpsc::channel().0), kind, fork, ask)
 }
 
-/// The same of a forge that is there.
+/// Does the same with a running forge.
 fn asked_at<T>(api: &str, kind: Kind, fork: Option<&str>, ask: impl FnOnce(&dyn Forge) -> T) -> T {
     let environment = Environment::new([]);
     let api = api.to_owned();
@@ -99,7 +99,7 @@ fn asked_at<T>(api: &str, kind: Kind, fork: Option<&str>, ask: impl FnOnce(&dyn 
     }
 }
 
-/// A merge request as GitLab's lists have it.
+/// A merge request as in GitLab's lists.
 fn at_gitlab(number: u64, from: u64, into: &str) -> Value {
     json!({
         "iid": number, "web_url": "https://forge/mr", "state": "merged", "sha": COMMIT, "merge_commit_sha": OTHER,
@@ -107,7 +107,7 @@ fn at_gitlab(number: u64, from: u64, into: &str) -> Value {
     })
 }
 
-/// A pull request as GitHub's lists have it.
+/// A pull request as in GitHub's lists.
 fn at_github(number: u64, owner: &str, into: &str) -> Value {
     json!({
         "number": number, "html_url": "https://forge/pr", "state": "closed", "merged_at": "2026-01-01T00:00:00Z",
@@ -164,7 +164,7 @@ fn merged_as_something_that_is_no_commit_is_no_answer() {
         let answer = asked(Kind::GitLab, None, vec![(path, request)], |forge| merge(forge, &order));
         assert!(matches!(answer, Err(Error::Nonsense { .. })), "{sha}: {answer:?}");
     }
-    // An answer that says nothing is not the end: the request itself is asked.
+    // If the answer is empty, the pull request itself is read.
     let merged = json!({ "merged": true, "merge_commit_sha": OTHER });
     let pull = vec![("/repos/acme/widget/pulls/1/merge", json!({})), ("/repos/acme/widget/pulls/1", merged)];
     assert_eq!(
@@ -196,7 +196,7 @@ fn an_address_of_a_request_is_one_that_can_be_shown_and_followed() {
     }
 }
 
-/// Publishes where the branch has an open request with this text. Gives what was changed at the forge beside.
+/// Publishes while the branch has an open pull request with this text. Also returns the changes at the forge.
 fn published(marker: &Marker, part: &str, body: &str) -> (Result<Published, Error>, Vec<String>) {
     let mut pull = at_github(1, "acme", "main");
     (pull["state"], pull["merged_at"], pull["body"]) = (json!("open"), Value::Null, json!(body));
@@ -225,7 +225,7 @@ fn published(marker: &Marker, part: &str, body: &str) -> (Result<Published, Erro
     (done, changed.try_iter().collect())
 }
 
-/// The mark of a task of this number.
+/// Returns the marker of a task with this id.
 fn marker(task: &str) -> Marker {
     let seed = json!({
         "id": task, "project": { "name": "p", "path": "/p" }, "workflow": "w", "branch": "work", "created": 1,

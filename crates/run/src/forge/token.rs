@@ -1,9 +1,10 @@
-//! The token of a forge: from the configuration, the environment, the logins of `gh` and `glab`, or git's credential helper,
-//! in this order. The first that has one is taken.
+//! Finds the token of a forge: from the configuration, the environment, the logins of `gh` and `glab`, or git's
+//! credential helper, in this order. The first one found is used.
 //!
-//! A token goes to the hosts that it is for (`audience.rs`): a variable to the well-known host that it is made for, or to one that the
-//! user's own configuration or environment names; a login to the host that it was made at; a secret that `token` in `[forge]` names to the
-//! host that is named beside it. A remote's address, which somebody else may have written, gets none of them.
+//! A token only goes to the hosts it is meant for (`audience.rs`). A variable is meant for the well-known host it is
+//! made for, or for one that the user's own configuration or environment names. A login is meant for the host where it
+//! was created. A secret that `token` in `[forge]` names is meant for the host named next to it. The address of a
+//! remote, which someone else may have written, gets none of them.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -19,13 +20,13 @@ use crate::process::{Call, Exit, Guard};
 use crate::runtime::{Environment, Runtime};
 use crate::secrets::{LONGEST, Redactor, SHORTEST, Secret, Vault};
 
-/// How long `gh`, `glab` or a credential helper may take: they look into a file or a keyring that is open.
+/// Timeout for `gh`, `glab` or a credential helper. They read a file or an unlocked keyring.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What tokens are called wherever they would be shown.
+/// Name of tokens wherever they would be shown.
 const NAME: &str = "FORGE_TOKEN";
 
-/// A token and where it was found.
+/// A token and its origin.
 pub struct Token {
     /// The token.
     pub secret: Secret,
@@ -34,7 +35,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// What takes it out of a text: whoever it was shown to may repeat it.
+    /// Returns a redactor for the token, because a recipient may repeat it.
     pub(crate) fn redactor(&self) -> Redactor {
         Redactor::default().with(std::slice::from_ref(&self.secret))
     }
@@ -60,7 +61,7 @@ pub fn find(runtime: &Runtime, config: &Config, place: &Place) -> Result<Option<
     if found.is_some() {
         return Ok(found);
     }
-    // A login is for the host that it was made at, and the user may have named others of the same forge.
+    // A login is meant for the host where it was created, and the user may have named others of the same forge.
     let hosts: Vec<String> = own.iter().cloned().chain([place.host.clone()]).collect();
     if !audience.fits(&hosts) {
         return Ok(None);
@@ -68,7 +69,7 @@ pub fn find(runtime: &Runtime, config: &Config, place: &Place) -> Result<Option<
     Ok(logged_in(runtime, config, place).or_else(|| helped(runtime, place)))
 }
 
-/// The secret that the configuration names as token, if it may go there.
+/// Returns the secret that the configuration names as the token, if it may go there.
 fn configured(runtime: &Runtime, config: &Config, name: &str, audience: &Audience) -> Result<Token, Error> {
     if let Some(host) = audience.overheard() {
         return Err(Error::Setting(format!(
@@ -97,7 +98,7 @@ fn configured(runtime: &Runtime, config: &Config, name: &str, audience: &Audienc
     }
 }
 
-/// The host that a variable is made for, whatever else is said.
+/// Returns the host that a variable is made for, whatever else is configured.
 fn made_for(variable: &str) -> Option<&'static str> {
     match variable {
         "GH_TOKEN" | "GITHUB_TOKEN" => Some("github.com"),
@@ -106,7 +107,7 @@ fn made_for(variable: &str) -> Option<&'static str> {
     }
 }
 
-/// A value that can be a token, as one.
+/// Returns a value as a token, if it can be one.
 fn token(value: &[u8], origin: String) -> Option<Token> {
     let value = value.trim_ascii();
     let secret = Secret::new(NAME, value.to_vec());
@@ -114,8 +115,8 @@ fn token(value: &[u8], origin: String) -> Option<Token> {
         .then_some(Token { secret, origin })
 }
 
-/// The variables that may hold a token for this forge, each with the hosts that it is for. `own` are the hosts that the user's own
-/// configuration names.
+/// Returns the variables that may hold a token for this forge, each with its hosts. `own` are the hosts that the user's
+/// own configuration names.
 fn variables(environment: &Environment, place: &Place, own: &[String]) -> Vec<(&'static str, Vec<String>)> {
     let set = |variable: &str| environment.get(variable).and_then(|host| host.to_str()).map(str::to_owned);
     let known =
@@ -136,8 +137,8 @@ fn variables(environment: &Environment, place: &Place, own: &[String]) -> Vec<(&
     }
 }
 
-/// Variables that `gh` and `glab` would answer with, for whatever host they are asked. They are looked at by [`variables`], which knows
-/// what each is for.
+/// Variables that `gh` and `glab` would return for any host. [`variables`] reads them instead, because it knows what
+/// each is meant for.
 const FOR_ANY_HOST: [&str; 8] = [
     "GH_TOKEN",
     "GITHUB_TOKEN",
@@ -149,7 +150,7 @@ const FOR_ANY_HOST: [&str; 8] = [
     "CI_JOB_TOKEN",
 ];
 
-/// The login of the forge's own command line, where that is installed.
+/// Returns the token of the forge's own command-line tool, if installed.
 fn logged_in(runtime: &Runtime, config: &Config, place: &Place) -> Option<Token> {
     let host = place.host.as_str();
     let (program, args): (&str, Vec<&str>) = match place.kind {
@@ -166,7 +167,7 @@ fn logged_in(runtime: &Runtime, config: &Config, place: &Place) -> Option<Token>
     };
     let mut env: Vec<(OsString, OsString)> =
         runtime.environment.all().into_iter().filter(|(name, _)| !is_secret(name)).collect();
-    // Neither asks anything where nobody can answer.
+    // Disable prompts, because no one can answer.
     env.push(("GH_PROMPT_DISABLED".into(), "1".into()));
     env.push(("NO_PROMPT".into(), "1".into()));
     let call = Call {
@@ -182,7 +183,7 @@ fn logged_in(runtime: &Runtime, config: &Config, place: &Place) -> Option<Token>
     token(&said.stdout, format!("`{program}`"))
 }
 
-/// What git itself would log in with, if it need not ask.
+/// Returns what git itself would use without a prompt.
 fn helped(runtime: &Runtime, place: &Place) -> Option<Token> {
     let scheme = match place.push.transport {
         Transport::Http => "http",
@@ -216,7 +217,7 @@ mod tests {
         };
         let usual = Settings::default();
         let kind = |kind| Settings { kind: Some(kind), ..Settings::default() };
-        // What a project's own file says names no host for the user's tokens.
+        // A project's own file does not name hosts for the user's tokens.
         let project = |kind, host: &str| Settings {
             kind: Some(kind),
             host: Some(host.to_owned()),
@@ -227,7 +228,7 @@ mod tests {
             (&usual, "git@github.com:a/b", vec![], "GH_TOKEN GITHUB_TOKEN"),
             (&usual, "https://acme.ghe.com/a/b", vec![], "GH_TOKEN GITHUB_TOKEN"),
             (&usual, "http://github.com/a/b", vec![], ""),
-            // Anybody can call their host so.
+            // Anyone can name their host like this.
             (&usual, "https://github.evil.example/a/b", vec![], ""),
             (&usual, "https://gitlab.evil.example/a/b", vec![], ""),
             (&usual, "https://notghe.com.github.evil.example/a/b", vec![("GH_HOST", "github.acme.org")], ""),
@@ -238,7 +239,7 @@ mod tests {
                 "GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN",
             ),
             (&usual, "https://gitlab.com/a/b", vec![], "GITLAB_TOKEN"),
-            // It is for another one then.
+            // Then it is meant for another host.
             (&usual, "https://gitlab.com/a/b", vec![("GITLAB_HOST", "git.acme.org")], ""),
             (&usual, "https://gitlab.acme.org/a/b", vec![("GITLAB_HOST", "gitlab.acme.org")], "GITLAB_TOKEN"),
             (&kind(Kind::GitLab), "https://git.acme.org/a/b", vec![], ""),

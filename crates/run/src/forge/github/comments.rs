@@ -1,7 +1,7 @@
-//! What was said about a pull request at GitHub: reviews, comments on lines, remarks below it, and checks that failed.
+//! Feedback on a pull request at GitHub: reviews, line comments, general comments, and failed checks.
 //!
-//! GitHub says of each author how they belong to the project, but members and collaborators may be readers only. So whoever belongs
-//! to it is looked up once. Threads that people resolved are settled and do not come back.
+//! GitHub reports each author's association with the project, but members and collaborators may have read access only.
+//! So each of them is looked up once. Resolved threads are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use crate::forge::error::Error;
 use crate::forge::feedback::{comment, text};
 use crate::forge::http::encoded;
 
-/// What the call is for, in messages.
+/// The operation, for messages.
 const DOING: &str = "read what was said about the pull request";
 
-/// Everything that is to be taken up, if the request is open.
+/// Returns all feedback, if the pull request is open.
 pub(super) fn about(github: &GitHub<'_>, number: u64) -> Result<Vec<Comment>, Error> {
     let pulls = format!("{}/pulls/{number}", github.project);
     let request = github.http.get(DOING, &pulls)?.body;
@@ -41,7 +41,7 @@ pub(super) fn about(github: &GitHub<'_>, number: u64) -> Result<Vec<Comment>, Er
         if settled.contains(text(begins, "/html_url")) || !authors.may_write(one)? {
             continue;
         }
-        // A line that is no more has only the number that it had.
+        // A line that no longer exists only has its original number.
         let line = ["line", "original_line"].iter().find_map(|key| one.get(*key)?.as_u64());
         let place = line.map(|line| (text(one, "/path"), line));
         all.extend(said("comment", one, place, begins.get("id").map(ToString::to_string)));
@@ -56,20 +56,20 @@ pub(super) fn about(github: &GitHub<'_>, number: u64) -> Result<Vec<Comment>, Er
     Ok(all)
 }
 
-/// A comment, with a name that it has among all kinds of them.
+/// Converts a comment, with an id that is unique among all kinds.
 fn said(kind: &str, value: &Value, place: Option<(&str, u64)>, thread: Option<String>) -> Option<Comment> {
     let id = format!("{kind} {}", value.get("id").unwrap_or(&Value::Null));
     comment(id, text(value, "/user/login"), text(value, "/body"), place, thread)
 }
 
-/// The comment that begins the thread of another; itself, if it does or that is gone.
+/// Returns the first comment of a thread. Returns the comment itself if it is the first, or if the first is gone.
 fn root<'v>(one: &'v Value, all: &'v [Value]) -> &'v Value {
     let begins = one.get("in_reply_to_id").filter(|id| !id.is_null());
     begins.and_then(|id| all.iter().find(|other| other.get("id") == Some(id))).unwrap_or(one)
 }
 
-/// Whether the words of a review want something: one that asks for changes, unless the same person approved later, and one that
-/// only comments. Approvals and what was dismissed do not.
+/// Returns whether the text of a review asks for something: one that requests changes, unless the same person approved
+/// later, and one that only comments. Approvals and dismissed reviews do not.
 fn speaks(review: &Value, later: &[Value]) -> bool {
     let author = text(review, "/user/login");
     let approved =
@@ -81,14 +81,14 @@ fn speaks(review: &Value, later: &[Value]) -> bool {
     }
 }
 
-/// Who may write to the project, as far as it was asked.
+/// Cache of who has write access to the project.
 struct Authors<'g, 'w> {
     github: &'g GitHub<'w>,
     known: BTreeMap<String, bool>,
 }
 
 impl Authors<'_, '_> {
-    /// Whether the author of something may write. A program's own words are told as checks.
+    /// Returns whether the author has write access. Messages of bots are reported as checks instead.
     fn may_write(&mut self, value: &Value) -> Result<bool, Error> {
         let belongs = ["OWNER", "MEMBER", "COLLABORATOR"].contains(&text(value, "/author_association"));
         let login = text(value, "/user/login");
@@ -101,7 +101,7 @@ impl Authors<'_, '_> {
         let path = format!("{}/collaborators/{}/permission", self.github.project, encoded(login));
         let may = match self.github.http.get("look who commented", &path) {
             Ok(found) => ["admin", "write"].contains(&text(&found.body, "/permission")),
-            // Who is unknown there has no right, and a token that may not ask cannot tell.
+            // An unknown user has no access, and a token without permission to ask gets no answer.
             Err(Error::Denied { .. } | Error::Refused { .. }) => false,
             Err(error) => return Err(error),
         };
@@ -110,7 +110,7 @@ impl Authors<'_, '_> {
     }
 }
 
-/// How many pages of threads are read, of a hundred each: as many as of comments.
+/// Maximum number of pages of threads, a hundred each: as many as of comments.
 const PAGES: usize = 10;
 
 const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
@@ -118,7 +118,8 @@ const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!, $afte
     reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
     nodes { isResolved comments(first: 1) { nodes { url } } } } } } }";
 
-/// The pages of the comments that begin resolved threads, which REST does not tell. Their numbers are of no use: GraphQL's have outgrown its integers.
+/// Returns the page addresses of the first comments of resolved threads, which REST does not report. Their ids are
+/// useless, because they exceed GraphQL's integers.
 fn resolved(github: &GitHub<'_>, number: u64) -> Result<BTreeSet<String>, Error> {
     let doing = "read which threads are resolved";
     let (owner, name) = github.place.project.split_once('/').unwrap_or_default();
@@ -128,7 +129,7 @@ fn resolved(github: &GitHub<'_>, number: u64) -> Result<BTreeSet<String>, Error>
         let variables = json!({ "owner": owner, "name": name, "number": number, "after": after });
         let answer = match github.ask(doing, QUERY, variables) {
             Ok(answer) => answer,
-            // A token that may read comments need not be let in here. Then all of them count as open, as REST shows them.
+            // A token that may read comments may lack access here. Then all threads count as open, as REST shows them.
             Err(Error::Refused { .. } | Error::Denied { .. } | Error::Nonsense { .. }) => break,
             Err(error @ (Error::Busy { .. } | Error::Away { .. } | Error::Setting(_))) => return Err(error),
         };
@@ -147,13 +148,13 @@ fn resolved(github: &GitHub<'_>, number: u64) -> Result<BTreeSet<String>, Error>
     Ok(found)
 }
 
-/// Asks which of the comments are our own: REST does not tell a token of an app who it is.
+/// Query for our own comments. REST does not tell an app's token which user it is.
 const OWN: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
     comments(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
     nodes { viewerDidAuthor body url } } } } }";
 
-/// Posts a comment below the request, or updates our own that begins with the line `mark`.
+/// Posts a general comment, or updates our own that starts with the line `mark`.
 pub(super) fn post(github: &GitHub<'_>, number: u64, mark: &str, words: &str) -> Result<String, Error> {
     let doing = "comment on the pull request";
     let body = json!({ "body": words });
@@ -165,7 +166,7 @@ pub(super) fn post(github: &GitHub<'_>, number: u64, mark: &str, words: &str) ->
     Ok(text(&answer, "/html_url").to_owned())
 }
 
-/// The number of our own comment that begins with the line `mark`. It stands at the end of the comment's page.
+/// Returns the id of our own comment that starts with the line `mark`. It is at the end of the comment's page address.
 fn own(github: &GitHub<'_>, number: u64, mark: &str, doing: &'static str) -> Result<Option<u64>, Error> {
     let (owner, name) = github.place.project.split_once('/').unwrap_or_default();
     let mut after = Value::Null;

@@ -10,13 +10,13 @@ use crate::forge::feedback::text;
 use crate::forge::http::encoded;
 use crate::forge::merge::{Answer, Merging, Order, Past, commit};
 
-/// The words of a refusal that passes by itself: what is required is there, and is not over yet.
+/// Messages of a temporary rejection: a required check exists and has not finished.
 const RUNNING: [&str; 5] = ["is expected", "is pending", "in progress", "is queued", "waiting for status"];
-/// The words of one that is about the base branch.
+/// Messages of a rejection because of the base branch.
 const BASE: [&str; 3] = ["base branch was modified", "not up to date", "out-of-date"];
 
 impl GitHub<'_> {
-    /// Why it does not merge, told from its words and from how the request stands.
+    /// Returns why GitHub does not merge, from its message and the state of the pull request.
     fn refused(&self, order: &Order<'_>, words: String) -> Result<Answer, Error> {
         let doing = "look why the pull request cannot be merged";
         let now = self.http.get(doing, &format!("{}/pulls/{}", self.project, order.number))?.body;
@@ -32,14 +32,14 @@ impl GitHub<'_> {
             }
             "dirty" | "behind" => Answer::Behind(words),
             _ if says(&BASE) => Answer::Behind(words),
-            // GitHub looks at it in the background after every push.
+            // GitHub checks this in the background after every push.
             "unknown" => Answer::NotYet("GitHub still looks whether it fits".to_owned()),
             _ if says(&RUNNING) || self.runs(order.commit)? => Answer::NotYet(words),
             _ => Answer::Missing(words),
         })
     }
 
-    /// Whether a check of a commit is not over yet.
+    /// Returns whether a check of a commit is still running.
     fn runs(&self, commit: &str) -> Result<bool, Error> {
         let doing = "look which checks run";
         let path = format!("{}/commits/{}/check-runs?per_page=100", self.project, encoded(commit));
@@ -60,7 +60,7 @@ impl Merging for GitHub<'_> {
         let head = encoded(&format!("{}:{branch}", self.owner()));
         let list = self.http.list(doing, &format!("{}/pulls?state=closed&head={head}", self.project))?;
         let past = |value: &Value| {
-            // A list says when, and not whether.
+            // A list contains the time of the merge, but no flag.
             let merged = !text(value, "/merged_at").is_empty();
             merged.then_some(Past {
                 number: value.get("number").and_then(Value::as_u64)?,
@@ -76,7 +76,7 @@ impl Merging for GitHub<'_> {
     fn merge(&self, order: &Order<'_>) -> Result<Answer, Error> {
         let doing = "merge the pull request";
         let mut asked = json!({ "sha": order.commit, "merge_method": order.method.name() });
-        // The commits of a rebase keep their own messages.
+        // A rebase keeps the messages of its commits.
         if order.method != How::Rebase {
             asked["commit_title"] = json!(format!("{} (#{})", order.title, order.number));
             asked["commit_message"] = json!(order.message);
@@ -94,7 +94,7 @@ impl Merging for GitHub<'_> {
     }
 }
 
-/// What it is in the base branch, if it is merged.
+/// Returns the commit in the base branch, if merged.
 fn merged(doing: &'static str, value: &Value) -> Result<Option<String>, Error> {
     if value["merged"] != true {
         return Ok(None);

@@ -10,21 +10,21 @@ use crate::forge::feedback::text;
 use crate::forge::http::encoded;
 use crate::forge::merge::{Answer, Merging, Order, Past, commit};
 
-/// What GitLab says of a request that it has not looked at, or that waits for something which ends by itself.
+/// Statuses of a merge request that GitLab has not checked yet, or that waits for something temporary.
 const RUNNING: [&str; 6] =
     ["checking", "unchecked", "preparing", "approvals_syncing", "ci_still_running", "mergeable"];
-/// What it says of one that does not fit onto its base branch.
+/// Statuses of a merge request that does not apply to its base branch.
 const BASE: [&str; 5] = ["conflict", "need_rebase", "broken_status", "cannot_be_merged", "commits_status"];
 
 impl GitLab<'_> {
-    /// Why it does not merge, told from how the request stands.
+    /// Returns why GitLab does not merge, from the state of the merge request.
     fn refused(&self, order: &Order<'_>, words: String) -> Result<Answer, Error> {
         let doing = "look why the merge request cannot be merged";
         let now = self.http.get(doing, &self.path(order.number))?.body;
         if let Some(commit) = merged(doing, &now)? {
             return Ok(Answer::Merged(commit));
         }
-        // Versions before 15.6 have the shorter one only.
+        // Versions before 15.6 only have the shorter one.
         let detailed = text(&now, "/detailed_merge_status");
         let status = if detailed.is_empty() { text(&now, "/merge_status") } else { detailed };
         let pipeline = text(&now, "/head_pipeline/status");
@@ -32,7 +32,7 @@ impl GitLab<'_> {
             _ if text(&now, "/state") == "closed" => Answer::Missing("it was closed".to_owned()),
             status if RUNNING.contains(&status) => Answer::NotYet(spoken(status)),
             status if BASE.contains(&status) => Answer::Behind(spoken(status)),
-            // None yet: a push has just been made.
+            // No pipeline yet: the push was just made.
             "ci_must_pass" if pipeline.is_empty() || ACTIVE.contains(&pipeline) => {
                 Answer::NotYet("its pipeline is not over".to_owned())
             }
@@ -71,7 +71,7 @@ impl Merging for GitLab<'_> {
         match order.method {
             How::Squash => asked["squash_commit_message"] = json!(words),
             How::Merge => asked["merge_commit_message"] = json!(words),
-            // How a project at GitLab is merged is a setting of the project.
+            // At GitLab, the merge method is a setting of the project.
             How::Rebase => {}
         }
         let path = format!("{}/merge", self.path(order.number));
@@ -87,18 +87,18 @@ impl Merging for GitLab<'_> {
     }
 }
 
-/// What it is in the base branch, if it is merged.
+/// Returns the commit in the base branch, if merged.
 fn merged(doing: &'static str, value: &Value) -> Result<Option<String>, Error> {
     if text(value, "/state") != "merged" {
         return Ok(None);
     }
-    // A merge commit, the commit of a squash, or the branch's own where nothing had to be made.
+    // A merge commit, a squash commit, or the branch's own commit for a fast-forward.
     let known = ["/merge_commit_sha", "/squash_commit_sha", "/sha"];
     let lacks = || Error::Nonsense { doing, words: "no merge_commit_sha".to_owned() };
     commit(value, &known).ok_or_else(lacks).map(Some)
 }
 
-/// A status as words.
+/// Formats a status for people.
 fn spoken(status: &str) -> String {
     status.replace('_', " ")
 }

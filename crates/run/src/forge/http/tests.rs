@@ -1,4 +1,4 @@
-//! Each answer has its consequence, and none takes longer or more than it may.
+//! Every answer leads to the right error, and no call exceeds its limits.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -86,7 +86,7 @@ fn no_name_changes_the_path() {
     assert_eq!(encoded("a b&c=?#é"), "a%20b%26c%3D%3F%23%C3%A9");
 }
 
-/// A server that does this with each connection, one after the other, and counts them.
+/// Starts a server that handles connections one after the other with `does`, and counts them.
 fn server(does: impl Fn(&mut TcpStream, usize) + Send + 'static) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -95,7 +95,7 @@ fn server(does: impl Fn(&mut TcpStream, usize) + Send + 'static) -> (String, Arc
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let before = counted.fetch_add(1, Ordering::SeqCst);
-            // The request is read to its end, so that closing does not reset the connection.
+            // Read the whole request, so that closing does not reset the connection.
             let mut head = Vec::new();
             let mut byte = [0];
             while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count > 0) {
@@ -107,7 +107,7 @@ fn server(does: impl Fn(&mut TcpStream, usize) + Send + 'static) -> (String, Arc
     (url, count)
 }
 
-/// What a call of such a server comes to, within so many milliseconds.
+/// Calls such a server with a timeout in milliseconds.
 fn called(url: &str, limit: u64, list: bool) -> (Result<usize, Error>, Duration) {
     let environment = Environment::new([]);
     let secret = Secret::new("T", b"token-of-the-test".to_vec());
@@ -132,7 +132,7 @@ fn called(url: &str, limit: u64, list: bool) -> (Result<usize, Error>, Duration)
     (result, began.elapsed())
 }
 
-/// A limit that a test can wait for, and what it may take beyond that on a busy machine.
+/// A timeout that a test can wait for, and how much longer it may take on a busy machine.
 const SHORT: u64 = 700;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -171,7 +171,7 @@ fn a_forge_that_says_nothing_drips_or_breaks_off_is_away_in_time() {
         assert!(matches!(result, Err(Error::Away { .. })), "{name}: {result:?}");
         assert!(took < PATIENCE, "{name}: {took:?}");
     }
-    // Nobody listens there any more.
+    // Nothing listens there any more.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (result, _) = called(&format!("http://{gone}"), SHORT, false);
     assert!(matches!(result, Err(Error::Away { .. })), "{result:?}");
