@@ -1,4 +1,4 @@
-//! The client as a process: the prompt in, the agent's words out, the agent in between.
+//! The client as a process between harness and agent: reads the prompt, talks to the agent, and prints its events.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -15,37 +15,37 @@ use crate::event_lines::say;
 use crate::process::{Piped, Woken};
 use crate::rpc::{Lines, Piece};
 
-/// The longest prompt: far more than acquit ever makes.
+/// Maximum size of a prompt: far more than acquit ever creates.
 const PROMPT_LIMIT: u64 = 16 * 1024 * 1024;
-/// How long an agent may take to be ready for its prompt. Some need half a minute on a busy machine.
+/// Timeout until an agent accepts its prompt. Some need half a minute on a busy machine.
 const START_LIMIT: Duration = Duration::from_mins(3);
-/// How long a turn may take. The harness has the limits that people set; this only says that no wait is without one.
+/// Timeout of a turn. The harness enforces the limits that people set; this only ensures that no wait is unlimited.
 const TURN_LIMIT: Duration = Duration::from_hours(7 * 24);
-/// How long an agent has to come to an end after it was asked to: less than the harness gives this process.
+/// Time for an agent to finish after a cancel request: less than the harness gives this process.
 const CANCEL_LIMIT: Duration = Duration::from_secs(3);
-/// How long it has to be gone after its turn. Some wait for more prompts until they are told to go.
+/// Time for an agent to exit after its turn. Some wait for more prompts until they are told to exit.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
-/// So much may wait to be read by the agent. One that asks for ever and reads no answers is ended.
+/// Maximum size of unread messages to the agent. An agent that keeps asking without reading answers is ended.
 const OUTGOING_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Who is talked with, and where.
+/// An agent and its surroundings.
 pub struct Client {
-    /// What the client knows.
+    /// Settings of the client.
     pub settings: Settings,
     /// The agent and its arguments.
     pub command: Vec<OsString>,
-    /// Where it works.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// Where it may leave files.
+    /// Directory for output files.
     pub output_dir: PathBuf,
-    /// Becomes readable when somebody asks this process to stop.
+    /// Becomes readable when this process is asked to stop.
     pub stop: OwnedFd,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
 impl Client {
-    /// Talks with the agent to the end of its turn. Gives the exit code.
+    /// Talks to the agent until its turn ends. Returns the exit code.
     pub fn run(self, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<i32> {
         let Self { settings, command, cwd, output_dir, stop, now } = self;
         let mut prompt = String::new();
@@ -67,7 +67,7 @@ impl Client {
     }
 }
 
-/// The line between the conversation and the process.
+/// The connection between the conversation and the process.
 struct Line<'a> {
     talk: Talk,
     agent: Piped,
@@ -132,7 +132,7 @@ impl Line<'_> {
         }
     }
 
-    /// Hands on what came out of the conversation.
+    /// Sends messages to the agent and prints events.
     fn pass(&mut self, out: Out) -> io::Result<()> {
         for message in &out.messages {
             serde_json::to_writer(&mut self.outgoing, message)?;

@@ -1,5 +1,5 @@
-//! A conversation with an agent, as a value: begins with a greeting, opens a session or goes on with one, says the prompt, and is
-//! over with the answer to it. What comes in is an untrusted process's; whatever it is, this neither fails nor panics.
+//! A conversation with an agent, as a state machine: initialize, open or load a session, send the prompt, and end with
+//! its answer. The input comes from an untrusted process and never causes an error or a panic.
 
 use std::path::PathBuf;
 
@@ -12,46 +12,46 @@ use super::{Settings, errors, permission};
 use crate::mcp::Server;
 use crate::rpc::{METHOD_NOT_FOUND, error, result};
 
-/// The version of the protocol.
+/// Protocol version.
 const VERSION: u64 = 1;
 
-/// Session modes that are set where an agent has them: Codex has a sandbox of its own, which cannot start inside of ours. The others ask
-/// before they do something, and are answered.
+/// Session modes to set if an agent has them: Codex has its own sandbox, which cannot start inside ours. Other agents
+/// ask for permission and get an answer.
 const MODES: [&str; 1] = ["agent-full-access"];
 
-/// So much of a line that is no message is shown.
+/// Maximum length of an invalid line to show.
 const RAW_SHOWN: usize = 2_000;
 
-/// What comes out of the conversation.
+/// Output of the conversation.
 #[derive(Debug, Default)]
 pub struct Out {
     /// Messages to the agent.
     pub messages: Vec<Value>,
-    /// What the agent said.
+    /// Events of the agent.
     pub said: Vec<AgentEvent>,
 }
 
 /// How the conversation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The agent says that it did its part.
+    /// The agent reports success.
     Well,
-    /// It did not.
+    /// It failed.
     Badly,
 }
 
-/// What is waited for.
+/// What the conversation waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The answer to the greeting.
+    /// The answer to `initialize`.
     Greeting,
     /// A session.
     Opening,
-    /// The session's mode.
+    /// The session mode.
     Mode,
     /// The end of the turn.
     Prompting,
-    /// Nothing any more.
+    /// Nothing: it is over.
     Over(Over),
 }
 
@@ -59,12 +59,12 @@ pub enum State {
 pub struct Talk {
     settings: Settings,
     prompt: String,
-    /// Where the agent may leave files also when it must not change the repository.
+    /// Directory where the agent may write even if it must not change the repository.
     output_dir: PathBuf,
-    /// Where it works.
+    /// Working directory.
     cwd: String,
     state: State,
-    /// The id of the request whose answer is waited for.
+    /// Id of the pending request.
     waiting: u64,
     session: Option<String>,
     can_load: bool,
@@ -74,7 +74,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// A conversation that nobody has begun yet.
+    /// Creates a conversation that has not started yet.
     pub fn new(
         settings: Settings,
         prompt: String,
@@ -97,14 +97,14 @@ impl Talk {
         }
     }
 
-    /// Where it stands.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Begins it.
+    /// Starts the conversation.
     pub fn begin(&mut self, out: &mut Out) {
-        // Without files and terminals of ours the agent uses its own, inside the sandbox, which is what the walls are for.
+        // Offer neither files nor terminals, so that the agent uses its own, which the sandbox controls.
         let capabilities =
             json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
         let info = json!({ "name": Server::NAME, "title": "acquit", "version": env!("CARGO_PKG_VERSION") });
@@ -113,7 +113,7 @@ impl Talk {
         self.request("initialize", params, out);
     }
 
-    /// Takes a line that the agent printed.
+    /// Handles a line that the agent printed.
     pub fn line(&mut self, line: &[u8], out: &mut Out) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -126,7 +126,7 @@ impl Talk {
         }
     }
 
-    /// Asks the agent to stop. Says whether there is anything to wait for.
+    /// Asks the agent to stop. Returns whether there is anything to wait for.
     pub fn cancel(&mut self, out: &mut Out) -> bool {
         match (self.state, &self.session) {
             (State::Prompting, Some(session)) => {
@@ -138,7 +138,7 @@ impl Talk {
         }
     }
 
-    /// The agent is gone, or did not answer in time.
+    /// Ends the conversation, because the agent is gone or did not answer in time.
     pub fn give_up(&mut self, fault: Fault, text: &str, out: &mut Out) {
         if matches!(self.state, State::Over(_)) {
             return;
@@ -159,12 +159,12 @@ impl Talk {
                 out.messages.push(error(id, METHOD_NOT_FOUND, &words));
             }
             (Some("session/update"), None) => {
-                // What is told before the prompt is the past, told again.
+                // Updates before the prompt replay the past conversation.
                 if self.state == State::Prompting {
                     self.hearing.update(params.get("update").unwrap_or(&Value::Null), &mut out.said);
                 }
             }
-            // Notifications of the agent's own begin like this; others may be about something.
+            // The agent's own extension notifications start like this; others may matter.
             (Some(method), None) if method.starts_with('_') => {}
             (Some(method), None) => out.said.push(AgentEvent::Unknown { kind: shorten(method, 100) }),
             (None, Some(id)) if id.as_u64() == Some(self.waiting) => self.answered(message, out),
@@ -191,7 +191,7 @@ impl Talk {
         match (self.state, answer) {
             (State::Greeting, Ok(hello)) => self.open(hello, out),
             (State::Opening, Ok(session)) => self.opened(session, out),
-            // A mode that is refused is not worth ending for: what it would allow may never be needed.
+            // Continue if the mode is rejected: what it allows may never be needed.
             (State::Mode, Ok(_) | Err(_)) => self.prompt(out),
             (State::Prompting, Ok(end)) => {
                 let over = self.hearing.end(end, (self.now)(), &mut out.said);

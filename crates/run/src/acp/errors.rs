@@ -1,4 +1,4 @@
-//! What is wrong between an agent and its model, from an error of the protocol: its number, the kind that some agents name, its words.
+//! Classifies protocol errors about an agent's model: by their code, the kind that some agents name, and the message.
 
 use acquit_core::agent::{AgentEvent, Fault, shorten};
 use acquit_core::time::Timestamp;
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::model_failure::{ModelFailure, Then, by_status, in_text, said};
 
-/// The protocol's own number for "log in first".
+/// The protocol's code for "log in first".
 const AUTH_REQUIRED: i64 = -32_000;
-/// So much of the words is kept.
+/// Maximum length of a message to keep.
 const TEXT_LIMIT: usize = 2_000;
 
-/// What an error means, and its words.
+/// Returns the meaning of an error, and its message.
 pub(super) fn of(error: &Value, now: Timestamp) -> (AgentEvent, String) {
     let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
     let kind = error.pointer("/data/errorKind").and_then(Value::as_str).unwrap_or_default();
@@ -27,9 +27,9 @@ pub(super) fn of(error: &Value, now: Timestamp) -> (AgentEvent, String) {
     (said(trouble, &text, Then::Ends, now), text)
 }
 
-/// What words mean that an agent ended with instead of an error, without an answer of its model.
+/// Classifies a text with which an agent ended instead of an error, without an answer of its model.
 pub(super) fn of_words(text: &str, now: Timestamp) -> (AgentEvent, String) {
-    // The newest paragraph: warnings come before it.
+    // Use the last paragraph: warnings come before it.
     let words = words(text.trim().rsplit("\n\n").next().unwrap_or_default());
     let text = if words.is_empty() { "the model gave no answer".to_owned() } else { words };
     let trouble = match in_text(&text) {
@@ -39,7 +39,7 @@ pub(super) fn of_words(text: &str, now: Timestamp) -> (AgentEvent, String) {
     (said(trouble, &text, Then::Ends, now), text)
 }
 
-/// A message, or the message in it where it is the JSON of a provider.
+/// Returns a message, or the inner message if it is a provider's JSON.
 fn words(message: &str) -> String {
     let inner = serde_json::from_str::<Value>(message).ok();
     let inner = inner.as_ref().and_then(|value| value.pointer("/error/message")?.as_str());

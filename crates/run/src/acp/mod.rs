@@ -1,11 +1,13 @@
 //! Agents that speak the Agent Client Protocol: one adapter for all of them.
 //!
-//! The protocol goes both ways over the agent's standard input and output, while the harness gives every agent a file to read and
-//! reads what it writes to another. So a small client of ours stands between them, inside the sandbox, as the agent's parent: it
-//! reads the prompt, speaks with the agent, and prints what the agent says in acquit's own language, a line each.
+//! The protocol is bidirectional over the agent's standard input and output, but the harness gives every agent a file
+//! to read and reads the file it writes. So a small client of ours runs between them, inside the sandbox, as the
+//! agent's parent. It reads the prompt, talks to the agent, and prints the agent's events in acquit's own format, one
+//! per line.
 //!
-//! [`conversation`] is the conversation as a value, without a process: messages go in, messages and words come out. `hearing` turns what the
-//! agent tells into words, `permission` answers what it asks, [`client`] connects all of it with a real process.
+//! [`conversation`] is the conversation as a state machine without a process: messages go in, messages and events come
+//! out. `updates` converts what the agent reports into events, `permission` answers its requests, and [`client`]
+//! connects all of it to a real process.
 
 use acquit_core::agent::Session;
 use acquit_core::role::Tool;
@@ -20,21 +22,21 @@ mod errors;
 mod permission;
 mod updates;
 
-/// The hidden verb of the binary that is the client.
+/// Hidden subcommand of the binary that is the client.
 pub const VERB: &str = "acp-client";
 
-/// What the client must know beside the prompt. It is an argument, so nothing in it is secret.
+/// Settings of the client beside the prompt. They are passed as an argument, so nothing in them is secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Whether the stage changes the repository.
     pub stage: Stage,
-    /// The conversation to go on with.
+    /// Conversation to continue.
     pub session: Option<String>,
-    /// What that conversation had cost before, in millionths of a dollar: agents tell the sum.
+    /// Earlier cost of that conversation, in millionths of a dollar. Agents report the sum.
     pub cost_before: u64,
-    /// acquit's own tools: a program and its arguments.
+    /// Acquit's own tools: a program and its arguments.
     pub tools: Option<Vec<String>>,
-    /// The tools that its definition allows; `None` for everything.
+    /// Tools that its definition allows. `None` for all.
     pub allowed: Option<Vec<Tool>>,
 }
 
@@ -42,14 +44,14 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// It does.
+    /// It changes the repository.
     Writes,
-    /// It only looks: what an agent changes is put aside.
+    /// Read-only: the agent's changes are moved aside.
     Looks,
 }
 
 impl Settings {
-    /// The settings for a turn.
+    /// Creates the settings for a turn.
     pub fn new(
         mode: Mode,
         session: Option<&Session>,

@@ -1,6 +1,6 @@
-//! Permissions: what an agent may do is decided by the sandbox, so it may do what it asks for, once. Refused is what its definition
-//! leaves out, and at a stage that changes nothing what would change the repository: its changes would be put aside, and an agent
-//! that learns so at once wastes less.
+//! Answers permission requests. The sandbox decides what an agent can do, so it may do what it asks for, once. Rejected
+//! is what its definition leaves out and, at a read-only stage, what would change the repository: those changes would
+//! be moved aside, and an agent that learns this at once wastes less work.
 
 use std::path::{Component, Path};
 
@@ -12,42 +12,42 @@ use super::Stage;
 /// Kinds of tools that change files.
 const CHANGES: [&str; 3] = ["edit", "delete", "move"];
 
-/// Why something is refused.
+/// Reason for rejecting a change at a read-only stage.
 const LOOKS_ONLY: &str =
     "this stage changes nothing in the repository; files may be written to the output folder";
 
-/// Why something else is.
+/// Reason for rejecting a tool that the definition leaves out.
 const NOT_ITS: &str = "the definition of this agent leaves that out";
 
-/// What an agent asks for.
+/// A permission request.
 pub(super) struct Asked<'a> {
-    /// The parameters of its request.
+    /// Parameters of the request.
     pub(super) params: &'a Value,
-    /// The kind of the tool.
+    /// Kind of the tool.
     pub(super) kind: &'a str,
-    /// Where files may be written at every stage.
+    /// Directory where files may be written at every stage.
     pub(super) output_dir: &'a Path,
 }
 
-/// What it gets.
+/// The answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It may: the option that says so.
+    /// Allowed, with the option that says so.
     Allowed {
-        /// The option's id; none if the agent offers no such option.
+        /// Option id. `None` if the agent offers no such option.
         option: Option<String>,
     },
-    /// It may not.
+    /// Rejected.
     Refused {
-        /// The option that says so.
+        /// Option id.
         option: Option<String>,
-        /// Why, for those who look on.
+        /// The reason, for people who watch.
         why: &'static str,
     },
 }
 
 impl Answer {
-    /// In the form of the protocol. Without an option that says so, nothing is chosen, which is no consent.
+    /// Converts the answer to the protocol. Without a matching option nothing is selected, which is not consent.
     pub(super) fn outcome(&self) -> Value {
         match self {
             Self::Allowed { option: Some(id) } | Self::Refused { option: Some(id), .. } => {
@@ -60,7 +60,7 @@ impl Answer {
     }
 }
 
-/// Answers.
+/// Answers a request.
 pub(super) fn answer(stage: Stage, allowed: Option<&[Tool]>, asked: &Asked<'_>) -> Answer {
     let changes = CHANGES.contains(&asked.kind) && !only_output(asked);
     let tool = match asked.kind {
@@ -76,12 +76,12 @@ pub(super) fn answer(stage: Stage, allowed: Option<&[Tool]>, asked: &Asked<'_>) 
     };
     match why {
         Some(why) => Answer::Refused { option: option(asked, &["reject_once", "reject_always"]), why },
-        // Once rather than always: what an agent remembers as allowed is out of our hands.
+        // Prefer once over always: we cannot revoke what an agent remembers as allowed.
         None => Answer::Allowed { option: option(asked, &["allow_once", "allow_always"]) },
     }
 }
 
-/// The first option of one of these kinds, in the order of the kinds.
+/// Returns the first option of one of these kinds, in the order of the kinds.
 fn option(asked: &Asked<'_>, kinds: &[&str]) -> Option<String> {
     let options = asked.params.get("options").and_then(Value::as_array)?;
     let of =
@@ -89,8 +89,8 @@ fn option(asked: &Asked<'_>, kinds: &[&str]) -> Option<String> {
     kinds.iter().find_map(of)?.get("optionId")?.as_str().map(str::to_owned)
 }
 
-/// Whether all that is named lies in the output folder. A link that leads out of it changes nothing that counts: the walls hold, and
-/// the repository is reset.
+/// Returns whether all named paths are in the output directory. A symlink that leads out of it does no harm: the
+/// sandbox holds, and the repository is reset.
 fn only_output(asked: &Asked<'_>) -> bool {
     let call = asked.params.get("toolCall").unwrap_or(&Value::Null);
     let list = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();

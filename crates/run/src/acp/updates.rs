@@ -1,7 +1,7 @@
-//! What an agent tells while it works, in acquit's own language.
+//! Converts what an agent reports while it works into acquit's own events.
 //!
-//! Words come in pieces and are put together again until the agent does something else: a report between markers must not be torn.
-//! A tool is told twice or ten times, and becomes one use and one result.
+//! Text arrives in pieces and is joined until the agent does something else, so that a report between markers is not
+//! split. A tool call is reported several times, and becomes one use and one result.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use serde_json::Value;
 use super::conversation::Over;
 use super::errors;
 
-/// A message is put together up to this: the largest payload between markers, and words around it.
+/// Maximum size of a joined message: the largest payload between markers, and text around it.
 const MESSAGE_LIMIT: usize = PAYLOAD_LIMIT + 64 * 1024;
-/// So much of what a tool gets and gives is told on. The store keeps less of it.
+/// Maximum size of a tool's input and output to pass on. The store keeps less.
 const TOOL_LIMIT: usize = 8 * 1024;
-/// The longest name of a tool, a model, a kind of update.
+/// Maximum length of the name of a tool, a model or a kind of update.
 const NAME_LIMIT: usize = 200;
-/// So many tools at work at once are remembered. More are told as they come.
+/// Maximum number of concurrent tool calls to remember. More are reported as they arrive.
 const CALLS: usize = 256;
 /// Millionths in a dollar.
 const MICROS: f64 = 1_000_000.0;
-/// A cost above this is a mistake of the agent's: a million dollars.
+/// Maximum plausible cost: a million dollars. More is a bug of the agent.
 const COST_LIMIT: f64 = 1_000_000.0;
 
-/// Updates that are about the agent's surface, or about what the user said.
+/// Updates about the agent's user interface, or about the user's messages.
 const BESIDE: [&str; 6] = [
     "available_commands_update",
     "config_option_update",
@@ -36,14 +36,14 @@ const BESIDE: [&str; 6] = [
     "usage_update",
 ];
 
-/// Whose words are being put together.
+/// Kind of the text that is being joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
     Speaks,
     Thinks,
 }
 
-/// A tool at work.
+/// A running tool call.
 #[derive(Clone, Debug, Default)]
 struct Call {
     name: String,
@@ -53,11 +53,11 @@ struct Call {
     told: bool,
 }
 
-/// What was heard so far.
+/// State of the updates so far.
 pub(super) struct Hearing {
     voice: Option<(Voice, String)>,
     words: String,
-    /// What it said last, for an end that does not say what is wrong.
+    /// The last text, for an end that does not name a reason.
     last: String,
     calls: BTreeMap<String, Call>,
     tools: u64,
@@ -68,7 +68,7 @@ pub(super) struct Hearing {
 }
 
 impl Hearing {
-    /// Nothing was heard. `goes_on` says whether an earlier conversation is continued.
+    /// Creates an empty state. `goes_on` says whether an earlier conversation is continued.
     pub(super) fn new(cost_before: u64, goes_on: bool) -> Self {
         Self {
             voice: None,
@@ -83,12 +83,12 @@ impl Hearing {
         }
     }
 
-    /// Takes what is known of the session.
+    /// Reads the model of the session.
     pub(super) fn session(&mut self, session: &Value) {
         self.model = text(session.pointer("/models/currentModelId"), NAME_LIMIT);
     }
 
-    /// Takes a `session/update`.
+    /// Handles a `session/update`.
     pub(super) fn update(&mut self, update: &Value, said: &mut Vec<AgentEvent>) {
         match update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default() {
             "agent_message_chunk" => self.chunk(Voice::Speaks, update, said),
@@ -106,7 +106,7 @@ impl Hearing {
         }
     }
 
-    /// Takes a tool for which the agent asks permission. Gives its name and its kind.
+    /// Handles a tool for which the agent asks permission. Returns its name and its kind.
     pub(super) fn asked(&mut self, call: &Value, said: &mut Vec<AgentEvent>) -> (String, String) {
         self.flush(said);
         let (_, mut known) = self.known(call);
@@ -116,12 +116,12 @@ impl Hearing {
         names
     }
 
-    /// The turn is over, with this answer.
+    /// Handles the end of the turn.
     pub(super) fn end(&mut self, end: &Value, now: Timestamp, said: &mut Vec<AgentEvent>) -> Over {
         self.flush(said);
         self.spent(Some(end), said);
         let reason = end.get("stopReason").and_then(Value::as_str).unwrap_or_default();
-        // An agent that tells what it used, and tells that it used nothing, was not answered by its model.
+        // An agent that reports usage but used nothing got no answer from its model.
         let unanswered = end.get("usage").is_some_and(Value::is_null) && self.tools == 0;
         let fault = match reason {
             "end_turn" if unanswered => {
@@ -148,7 +148,7 @@ impl Hearing {
         Over::Badly
     }
 
-    /// Says what is said so far as one message.
+    /// Reports the joined text as one message.
     pub(super) fn flush(&mut self, said: &mut Vec<AgentEvent>) {
         let Some((voice, _)) = self.voice.take() else { return };
         let text = std::mem::take(&mut self.words);
@@ -164,7 +164,7 @@ impl Hearing {
         }
     }
 
-    /// Says what was used, as far as the answer to the prompt tells.
+    /// Reports usage, as far as the answer to the prompt contains it.
     pub(super) fn spent(&mut self, end: Option<&Value>, said: &mut Vec<AgentEvent>) {
         let mut all = end.map(|end| usage(end, self.goes_on)).unwrap_or_default();
         let cost = self.cost.map(|cost| cost.saturating_sub(self.cost_before));
@@ -198,7 +198,7 @@ impl Hearing {
     fn tool(&mut self, update: &Value, said: &mut Vec<AgentEvent>) {
         self.flush(said);
         let (status, mut call) = self.known(update);
-        // Before that its input may still be coming, in pieces.
+        // Before that, its input may still arrive in pieces.
         if !["", "pending"].contains(&status) {
             self.tell(&mut call, said);
         }
@@ -213,7 +213,7 @@ impl Hearing {
         said.push(AgentEvent::ToolResult { ok, text: output(update) });
     }
 
-    /// What is known of a call after this message, and the status that it tells.
+    /// Returns what is known about a call after this message, and its status.
     fn known<'a>(&self, update: &'a Value) -> (&'a str, Call) {
         let id = update.get("toolCallId").and_then(Value::as_str).unwrap_or_default();
         let mut call = self.calls.get(id).cloned().unwrap_or_default();
@@ -263,7 +263,7 @@ impl Hearing {
 }
 
 fn name(call: &Call) -> String {
-    // A kind says little where it is none of the protocol's.
+    // The kind "other" says little, so use the title.
     let kind = if call.kind == "other" { &call.title } else { &call.kind };
     [&call.name, kind, &call.title].into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default()
 }
@@ -272,7 +272,7 @@ fn text(value: Option<&Value>, limit: usize) -> Option<String> {
     value?.as_str().filter(|text| !text.is_empty()).map(|text| shorten(text, limit))
 }
 
-/// What a tool gave, in words.
+/// Returns the output of a tool as text.
 fn output(update: &Value) -> String {
     let parts = update.get("content").and_then(Value::as_array).into_iter().flatten();
     let texts: Vec<&str> = parts.filter_map(|part| part.pointer("/content/text")?.as_str()).collect();
@@ -296,8 +296,8 @@ fn plan(update: &Value) -> Option<String> {
     (!lines.is_empty()).then(|| shorten(&lines.join("\n"), TOOL_LIMIT))
 }
 
-/// What a turn used: by model where the agent tells, which then covers helpers too; else as one sum. By model it may be the sum of the
-/// process, so only a conversation that began here is read so.
+/// Returns the usage of a turn: by model if the agent reports that, which includes subagents, otherwise as one sum.
+/// Usage by model may be the sum of the process, so it is used only if the conversation started here.
 fn usage(end: &Value, goes_on: bool) -> Vec<Usage> {
     let quota = |key: &str| end.pointer(&format!("/_meta/quota/{key}")).filter(|value| !value.is_null());
     let by_model: Vec<Usage> = quota("model_usage")
@@ -319,8 +319,8 @@ fn usage(end: &Value, goes_on: bool) -> Vec<Usage> {
     sum.filter(|usage| !usage.is_empty()).map(|usage| Usage { model, ..usage }).into_iter().collect()
 }
 
-/// Counts of tokens, by the names that agents have for them. None of them counts a cached token as input, too, but Gemini, which does
-/// not say how many were cached.
+/// Reads token counts by the names that agents use. Input excludes cached tokens, except for Gemini, which does not
+/// report how many were cached.
 fn counts(value: &Value) -> Usage {
     let count = |names: &[&str]| names.iter().find_map(|name| value.get(name)?.as_u64()).unwrap_or(0);
     Usage {
