@@ -1,11 +1,11 @@
-//! Questions to people: what the tools that ask take, and what they make of it.
+//! Questions to people: the input of the tools that ask, and how it is converted.
 
 use acquit_core::human_request::{
     self, CONTEXT_LIMIT, NAME_LIMIT, OPTIONS, QUESTION_LIMIT, Question, TRADE_OFFS_LIMIT,
 };
 use serde_json::{Value, json};
 
-/// What `ask` takes.
+/// Returns the input schema of `ask`.
 pub(super) fn question_schema() -> Value {
     json!({
         "type": "object",
@@ -27,7 +27,7 @@ pub(super) fn question_schema() -> Value {
     })
 }
 
-/// What `propose_options` takes.
+/// Returns the input schema of `propose_options`.
 pub(super) fn options_schema() -> Value {
     json!({
         "type": "object",
@@ -71,7 +71,7 @@ fn context() -> Value {
     json!({ "type": "string", "maxLength": CONTEXT_LIMIT, "description": "what one must know to answer" })
 }
 
-/// The question in arguments that fit their schema; or what is still wrong with them.
+/// Converts arguments that match their schema into a question, or returns what is still wrong with them.
 pub(super) fn question(arguments: &Value) -> Result<Question, Vec<String>> {
     let mut wrong = Vec::new();
     let question = human_request::questions(arguments).pop();

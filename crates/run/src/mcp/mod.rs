@@ -1,11 +1,12 @@
-//! acquit's own tools for agents: a server of the Model Context Protocol that runs in the agent's sandbox as a child of it.
+//! Acquit's own tools for agents: a server of the Model Context Protocol that runs in the agent's sandbox as its child.
 //!
-//! With it an agent reports its outcome and learns of a mistake while it can still mend it, asks a person, says how far it is,
-//! and reads again what it was told. It opens no door: the server reads one file that the harness wrote and writes two into the
-//! output folder, where the agent may write anyway. What they say is believed no more than a handoff file, and checked again.
+//! With it an agent reports its outcome and learns of a mistake while it can still fix it, asks a person, reports
+//! progress, and reads its instructions again. It grants no access: the server reads one file that the harness wrote
+//! and writes two into the output directory, where the agent may write anyway. The harness trusts them no more than a
+//! handoff file, and validates them again.
 //!
-//! The server is written by hand and synchronous. It needs a dozen messages of the protocol; the usual crate would bring an
-//! asynchronous runtime and sixteen crates more, and reads lines of any length.
+//! The server is hand-written and synchronous. It needs a dozen messages of the protocol; the usual crate would add an
+//! async runtime and sixteen more crates, and reads lines of any length.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,28 +34,28 @@ pub use serve::{hello, serve};
 pub use server::Server;
 pub use tools::NAMES as TOOLS;
 
-/// The hidden verb of the binary that serves the tools.
+/// Hidden subcommand of the binary that serves the tools.
 pub const VERB: &str = "mcp";
 
-/// How an agent starts the server for a leg whose [`Brief`] is in this file. Everything is in the arguments, because agents start
-/// servers with environments of their own choice.
+/// Returns how an agent starts the server for a leg whose [`Brief`] is in this file. Everything is in the arguments,
+/// because agents start servers with environments of their own.
 pub fn server(helper: &Path, brief: &Path) -> Server {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     Server { program: text(helper), args: vec![VERB.to_owned(), text(brief)], env: BTreeMap::new() }
 }
 
-/// What the server knows of its leg.
+/// What the server knows about its leg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
-    /// The outcomes of the stage, as far as they concern an agent.
+    /// Outcomes of the stage that an agent can report.
     pub outcomes: BTreeMap<Name, Allowed>,
-    /// What the agent was told.
+    /// Sections of the agent's prompt.
     pub context: Vec<Section>,
-    /// Where a report goes.
+    /// File for the report.
     pub report: PathBuf,
-    /// Where words about progress go.
+    /// File for progress.
     pub progress: PathBuf,
-    /// The lines that the findings of a review may name, where they are looked at.
+    /// Lines that the findings of a review may name, if they are checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Lines>,
 }
@@ -62,31 +63,31 @@ pub struct Brief {
 /// An outcome that may be reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allowed {
-    /// What its payload must look like.
+    /// Schema of its payload.
     pub schema: Option<serde_json::Value>,
-    /// What it means.
+    /// Meaning.
     pub description: Option<String>,
 }
 
-/// Why there is no server.
+/// Why the server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Its file cannot be read.
     #[error("read what the tools are for from {path:?}")]
     Brief {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The agent went away in the middle of a word.
+    /// The connection to the agent failed.
     #[error("talk to the agent")]
     Talk(#[source] io::Error),
 }
 
 impl Brief {
-    /// What the server of this leg may say.
+    /// Creates the brief of a leg.
     pub fn new(on: &BTreeMap<Name, Transition>, context: Vec<Section>, folder: &LegFolder) -> Self {
         let allowed = |transition: &Transition| Allowed {
             schema: transition.schema.clone(),
@@ -101,13 +102,13 @@ impl Brief {
         }
     }
 
-    /// Reads one that the harness wrote.
+    /// Reads a brief that the harness wrote.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let read = || -> io::Result<Self> { Ok(serde_json::from_slice(&fs::read(path)?)?) };
         read().map_err(|source| Error::Brief { path: path.to_owned(), source })
     }
 
-    /// The outcomes in the form in which they are checked.
+    /// Returns the outcomes in the form that validation needs.
     fn transitions(&self) -> BTreeMap<Name, Transition> {
         let transition = |allowed: &Allowed| Transition {
             to: Vec::new(),
@@ -119,12 +120,12 @@ impl Brief {
     }
 }
 
-/// What an agent reported with its tools, for the harness: read as the hostile file that it may be.
+/// Returns what an agent reported with its tools, for the harness. The file is untrusted.
 pub(crate) fn reported(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     read_report(&folder.report())
 }
 
-/// Reads a file of the form of a report, if it is there.
+/// Reads a report file, if it exists.
 fn read_report(path: &Path) -> Result<Option<Outcome>, Wrong> {
     const PLACE: &str = "report file";
     if let Some(what) = untrusted::not_a_file(path) {

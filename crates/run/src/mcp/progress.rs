@@ -1,5 +1,5 @@
-//! What an agent says about how far it is: written by the server as lines, read by the harness while the agent works. Words of
-//! an untrusted process in a file that it can write, so what is read is bounded in every way, and what is odd is passed over.
+//! Progress that an agent reports: the server writes it as lines, and the harness reads them while the agent works. An
+//! untrusted process can write this file, so everything that is read is limited, and invalid lines are skipped.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::untrusted;
 
-/// The longest word about progress: a sentence or two.
+/// Maximum length of a progress message: a sentence or two.
 pub(super) const TEXT_LIMIT: usize = 500;
-/// So much is written and read in one leg: far more than anybody follows, and less than a flood would bring into the history.
+/// Maximum size of the file per leg: far more than anyone follows, and less than a flood would add to the history.
 const FILE_LIMIT: u64 = 64 * 1024;
-/// So many of them become events of the leg, for the same reason.
+/// Maximum number of events per leg, for the same reason.
 const EVENTS_LIMIT: usize = 200;
 
-/// One of them.
+/// A progress message.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
     pub(super) text: String,
@@ -26,7 +26,7 @@ pub(super) struct Note {
     pub(super) percent: Option<u8>,
 }
 
-/// Writes one down, for the server. A flood is not an error: the agent is told to go on without.
+/// Appends a message, for the server. A flood is not an error: the agent is told to continue without.
 pub(super) fn add(path: &Path, note: &Note) -> io::Result<String> {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
     if file.metadata()?.len() > FILE_LIMIT {
@@ -38,7 +38,7 @@ pub(super) fn add(path: &Path, note: &Note) -> io::Result<String> {
     Ok("Noted; go on.".to_owned())
 }
 
-/// What has been read so far, for the harness.
+/// State of reading, for the harness.
 pub(crate) struct Progress {
     path: PathBuf,
     read: u64,
@@ -46,12 +46,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing was read yet.
+    /// Starts at the beginning of the file.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, read: 0, told: 0 }
     }
 
-    /// What is new, as events. Half a line waits for its end.
+    /// Returns new messages as events. An incomplete line waits for its end.
     pub(crate) fn news(&mut self) -> Vec<Body> {
         let bytes = self.bytes().unwrap_or_default();
         let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The protocol: one message a line, one answer for each request, in their order. Nothing here waits for anything but the
-//! agent's next message, and the server ends when there is none.
+//! The protocol: one message per line, one answer per request, in order. The server waits for nothing but the agent's
+//! next message, and ends when there is none.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::rpc::{
     INVALID_PARAMS, INVALID_REQUEST, LINE_LIMIT, Lines, METHOD_NOT_FOUND, PARSE_ERROR, Piece, error, result,
 };
 
-/// The versions of the protocol whose messages these are, newest last. In what is used here they do not differ.
+/// Supported protocol versions, newest last. They do not differ in what is used here.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// How much is read at once.
+/// Size of a read.
 const READ: usize = 64 * 1024;
 
 const INSTRUCTIONS: &str = "These are the tools of the harness that started you. End your turn with `report_outcome`; if only a \
@@ -49,7 +49,7 @@ pub fn serve(brief: &Path, input: &mut dyn Read, out: &mut dyn Write) -> Result<
     }
 }
 
-/// What is answered to a message, if it wants an answer.
+/// Returns the answer to a message, if it needs one.
 fn answer(ctx: &ToolContext, piece: &Piece<'_>) -> Option<Value> {
     let line = match piece {
         Piece::Line(line) if line.iter().all(u8::is_ascii_whitespace) => return None,
@@ -65,12 +65,12 @@ fn answer(ctx: &ToolContext, piece: &Piece<'_>) -> Option<Value> {
     };
     let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
     let Some(method) = message.get("method").and_then(Value::as_str) else {
-        // An answer to something that was never asked is nothing to argue about.
+        // Ignore an answer to a request that was never made.
         let is_answer = message.get("result").is_some() || message.get("error").is_some();
         let words = "not a request: one JSON object a line, with `jsonrpc`, `id` and `method`";
         return (!is_answer).then(|| error(&id.unwrap_or_default(), INVALID_REQUEST, words));
     };
-    // What has no id wants no answer, whatever it is.
+    // A message without an id needs no answer.
     let id = id?;
     let params = message.get("params").unwrap_or(&Value::Null);
     Some(match method {
@@ -85,7 +85,7 @@ fn answer(ctx: &ToolContext, piece: &Piece<'_>) -> Option<Value> {
     })
 }
 
-/// The answer to `initialize`: the version of the protocol, what the server can do, and what it is for.
+/// Builds the answer to `initialize`: protocol version, capabilities and purpose of the server.
 pub fn hello(params: &Value, instructions: &str) -> Value {
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let newest = VERSIONS[VERSIONS.len() - 1];
@@ -98,8 +98,8 @@ pub fn hello(params: &Value, instructions: &str) -> Value {
     })
 }
 
-/// Calls a tool. A mistake in the arguments is a result, because the model must see it to mend it; a tool that does not exist is
-/// the program's mistake, and an error.
+/// Calls a tool. A mistake in the arguments is a result, because the model must see it to fix it. An unknown tool is a
+/// mistake of the program, so it is an error.
 fn call(ctx: &ToolContext, id: &Value, params: &Value) -> Value {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     let Some(tool) = tools::find(name) else {

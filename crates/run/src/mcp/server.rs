@@ -1,19 +1,19 @@
-//! How acquit's own tools are started, as agents are told.
+//! How agents start acquit's own tools.
 
 use std::collections::BTreeMap;
 
-/// A server of tools, which the agent starts and talks to by MCP over its standard input and output.
+/// A tool server that the agent starts and talks to with MCP over standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The program.
+    /// Program.
     pub program: String,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<String>,
-    /// What it gets beside the agent's own environment. Nothing secret: some agents are told by arguments.
+    /// Variables in addition to the agent's environment. Nothing secret: some agents get them as arguments.
     pub env: BTreeMap<String, String>,
 }
 
 impl Server {
-    /// Its name towards the agents, which becomes part of the names of its tools.
+    /// Name of the server for agents. It becomes part of the tool names.
     pub const NAME: &'static str = "acquit";
 }

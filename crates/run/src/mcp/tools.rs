@@ -1,5 +1,5 @@
-//! The tools: what each is called, what it takes, and what it does. Arguments are checked in full before anything is written, and
-//! a refusal names every mistake and how to mend it.
+//! The tools: name, input and effect of each. Arguments are validated completely before anything is written, and a
+//! rejection names every mistake and how to fix it.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::progress::{self, Note};
 use super::{Brief, ask, read_report};
 
-/// The longest schema that is repeated to an agent that did not keep to it.
+/// Maximum size of a schema to repeat to an agent that violated it.
 const SCHEMA_SHOWN: usize = 8 * 1024;
 
-/// What the server offers.
+/// Tools that the server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
     ReportOutcome,
@@ -32,10 +32,10 @@ pub(super) enum Tool {
 const ALL: [Tool; 5] =
     [Tool::ReportOutcome, Tool::Ask, Tool::ProposeOptions, Tool::ReportProgress, Tool::TaskContext];
 
-/// What the tools are called, for agents whose settings must name them.
+/// Names of the tools, for agents whose settings must list them.
 pub const NAMES: [&str; 5] = ["report_outcome", "ask", "propose_options", "report_progress", "task_context"];
 
-/// The tool of that name.
+/// Returns the tool with this name.
 pub(super) fn find(name: &str) -> Option<Tool> {
     ALL.into_iter().find(|tool| tool.name() == name)
 }
@@ -66,7 +66,7 @@ impl Tool {
         }
     }
 
-    /// What it takes, as a JSON Schema: what agents are told is what their arguments are checked against.
+    /// Returns the JSON Schema of its input. Agents see the same schema that their arguments are validated against.
     fn takes(self, brief: &Brief) -> Value {
         match self {
             Self::ReportOutcome => {
@@ -114,7 +114,7 @@ impl Tool {
     }
 }
 
-/// Where tools are called.
+/// Context of tool calls.
 pub(super) struct ToolContext {
     brief: Brief,
 }
@@ -124,7 +124,7 @@ impl ToolContext {
         Self { brief }
     }
 
-    /// The tools as agents see them.
+    /// Returns the tools as agents see them.
     pub(super) fn list(&self) -> Vec<Value> {
         let tool = |tool: Tool| {
             json!({
@@ -136,7 +136,7 @@ impl ToolContext {
         ALL.into_iter().map(tool).collect()
     }
 
-    /// Calls a tool. What it says is for the agent, either way.
+    /// Calls a tool. The returned text is for the agent in both cases.
     pub(super) fn call(&self, tool: Tool, arguments: &Value) -> Result<String, String> {
         let wrong = mistakes(&tool.takes(&self.brief), arguments);
         if !wrong.is_empty() {
@@ -235,7 +235,7 @@ impl ToolContext {
             Some(outcome) => outcome::check(&outcome, &self.brief.transitions()).map(|()| outcome),
             None => Err(outcome::Wrong::Silence),
         });
-        // Only a stage that has its own idea of this outcome refuses it here.
+        // Only a stage that defines this outcome itself rejects it here.
         let outcome = found.map_err(|wrong| {
             let hint =
                 "ask with `report_outcome` and `needs_input` instead, in the form that this stage wants";
@@ -253,7 +253,7 @@ impl ToolContext {
         replace(&self.brief.report, format!("{report:#}\n").as_bytes()).map_err(|error| not_written(&error))
     }
 
-    /// The words of a refusal: every mistake, and how to do it right.
+    /// Formats a rejection: every mistake, and how to fix it.
     fn refused(&self, tool: Tool, mistakes: &[String], arguments: &Value) -> String {
         let mut text = format!("not accepted, nothing was written down:\n- {}\n", mistakes.join("\n- "));
         let named =
@@ -276,12 +276,12 @@ impl ToolContext {
     }
 }
 
-/// Whether a report is a question to a person.
+/// Returns whether a report is a question to a person.
 fn asks(outcome: &Outcome) -> bool {
     outcome.name == *NEEDS_INPUT
 }
 
-/// The outcomes that may be reported, a line each.
+/// Lists the outcomes that may be reported, one per line.
 fn outcomes(brief: &Brief) -> String {
     let mut lines: Vec<String> = brief
         .outcomes
@@ -306,7 +306,7 @@ fn outcomes(brief: &Brief) -> String {
     lines.join("\n")
 }
 
-/// Writes a file as a whole or not at all.
+/// Writes a file atomically.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension(format!("{}.part", std::process::id()));
     let written = fs::File::create(&part).and_then(|mut file| file.write_all(bytes));
