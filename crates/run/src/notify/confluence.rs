@@ -1,5 +1,6 @@
-//! A page of Confluence, which has no way to add to it: the whole page is read, the report put before it, and written as the next
-//! version. If somebody else wrote meanwhile, the server says so and it is read again.
+//! Adds reports to a Confluence page. There is no API to append: the whole page is read, the report is inserted at the
+//! top, and the result is written as the next version. If someone else wrote in the meantime, the server reports a
+//! conflict and the page is read again.
 
 use acquit_core::config::notify::{Flavour, Page};
 use serde_json::{Value, json};
@@ -7,18 +8,18 @@ use serde_json::{Value, json};
 use super::{Error, http};
 use crate::secrets::Secret;
 
-/// How often a page is read again after somebody else was faster. More than that is for later.
+/// How often to retry after a conflict. Beyond that, the message is retried later.
 const TRIES: u32 = 4;
-/// What a server answers when the page has another version by now.
+/// Status for a page that has another version by now.
 const CONFLICT: u16 = 409;
 
-/// Puts a report at the beginning of the page, unless it is there. `body` is XHTML of ours, with everything else escaped.
+/// Inserts a report at the top of the page, unless it is there. `body` is our own XHTML, with everything else escaped.
 pub(super) fn add(page: &Page, token: &Secret, key: &str, body: &str) -> Result<(), Error> {
     let login = match &page.user {
         Some(user) => http::basic(user, token),
         None => http::bearer(token),
     };
-    // Comments do not survive the editor; a line of text does.
+    // The editor removes comments, but not a line of text.
     let mark = format!("<p><em>acquit {}</em></p>", acquit_core::night::morning_report::xhtml(key));
     let mut attempt = 1;
     loop {

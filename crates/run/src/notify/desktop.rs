@@ -1,4 +1,4 @@
-//! Shows a notification on the desktop, by `notify-send`, which speaks to whatever desktop there is.
+//! Shows a desktop notification with `notify-send`, which works with any desktop.
 
 use acquit_core::agent::shorten;
 use acquit_core::config::channel::Desktop;
@@ -7,7 +7,7 @@ use acquit_core::config::notify::Told;
 use super::{Envelope, Error, Secrets, Send};
 use crate::process::{Call, Exit, Guard};
 
-/// The most that a notification shows.
+/// Maximum length of a notification.
 const TEXT: usize = 500;
 
 impl Send for Desktop {
@@ -49,7 +49,7 @@ impl Send for Desktop {
     }
 }
 
-/// Text for a body that some desktops read as markup.
+/// Escapes text for a body that some desktops parse as markup.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

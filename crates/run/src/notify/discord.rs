@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::{Envelope, Error, Secrets, Send, incoming};
 
-/// The most that a description takes, with room for a link.
+/// Maximum length of a description, with room for a link.
 const TEXT: usize = 3_500;
 
-/// The most that a title takes.
+/// Maximum length of a title.
 const TITLE: usize = 250;
 
 impl Send for Discord {
@@ -20,7 +20,7 @@ impl Send for Discord {
         if let Some(link) = &notice.link {
             embed["url"] = json!(link);
         }
-        // Text of others mentions nobody.
+        // Text of others must not mention anyone.
         let body = json!({ "embeds": [embed], "allowed_mentions": { "parse": [] } });
         incoming::post(&self.secret, secrets, &body)
     }

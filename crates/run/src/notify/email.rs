@@ -6,9 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Envelope, Error, Secrets, Send, sign, smtp};
 
-/// How many bytes of a header are encoded as one word: the longest that fits with what stands around it.
+/// Bytes of a header per encoded word: the most that fits with its delimiters.
 const WORD: usize = 42;
-/// The length of a line of base64 in a body.
+/// Length of a base64 line in a body.
 const LINE: usize = 76;
 
 impl Send for Email {
@@ -18,7 +18,8 @@ impl Send for Email {
     }
 }
 
-/// The message. A second one with the same key has the same id, by which mail programs know it; all that concerns one task is one thread.
+/// Builds the message. A repeated one with the same key has the same id, so mail programs recognize it. All mails about
+/// one task are one thread.
 fn message(email: &Email, envelope: &Envelope<'_>) -> String {
     let notice = envelope.notice;
     let host = email.from.rsplit_once('@').map_or("acquit.invalid", |(_, host)| host);
@@ -45,7 +46,7 @@ fn message(email: &Email, envelope: &Envelope<'_>) -> String {
     format!("{}\r\n\r\n{}", head.join("\r\n"), lines.join("\r\n"))
 }
 
-/// A header in the form of RFC 2047: nothing in it can end the line.
+/// Encodes a header as in RFC 2047, so that nothing in it can end the line.
 fn encoded(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();

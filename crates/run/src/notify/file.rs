@@ -1,14 +1,14 @@
-//! The file with reports: the newest first, each once, the whole of it replaced at once.
+//! The report file: newest first, each report once, replaced atomically.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Error;
 
-/// Beyond this the oldest reports are cut off: years of nights, and still a file that an editor opens.
+/// Maximum size. Beyond it, the oldest reports are cut off. It holds years of nights, and an editor can still open it.
 const LONGEST: usize = 2 * 1024 * 1024;
 
-/// Puts a report at the beginning, unless it is there.
+/// Inserts a report at the top, unless it is there.
 pub(super) fn add(path: &Path, key: &str, text: &str) -> Result<(), Error> {
     let file = |source| Error::File { path: path.to_owned(), source };
     let old = match std::fs::read(path) {
@@ -37,7 +37,8 @@ pub(super) fn add(path: &Path, key: &str, text: &str) -> Result<(), Error> {
     write().map_err(file)
 }
 
-/// What a file is called while it is written: in the same folder, so that it can take the old one's place in one step.
+/// Returns the temporary name of a file while it is written. It is in the same directory, so that it can replace the
+/// old one in one step.
 pub(super) fn new(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".acquit-new");

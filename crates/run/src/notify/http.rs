@@ -1,4 +1,4 @@
-//! One request with a JSON body, bounded in time and size. The address is the user's own; what answers is not trusted.
+//! One HTTP request with a JSON body, limited in time and size. The address is the user's own; the answer is untrusted.
 
 use std::time::Duration;
 
@@ -11,31 +11,31 @@ use super::Error;
 use crate::client::Client;
 use crate::secrets::Secret;
 
-/// How long a whole request may take. Who is there answers in a second; a message can wait, the daemon should not.
+/// Timeout of a request. A server that is up answers in a second. A message can wait, but the daemon should not.
 pub const TIME_LIMIT: Duration = Duration::from_secs(15);
-/// How long connecting may take.
+/// Connection timeout.
 const CONNECT: Duration = Duration::from_secs(5);
-/// The longest answer that is read: a page of a wiki, with years of reports.
+/// Maximum size of an answer: a wiki page with years of reports.
 const LONGEST: u64 = 8 * 1024 * 1024;
-/// How much of a server's words is shown.
+/// Maximum length of a server's message to show.
 const WORDS: usize = 200;
 
 /// A value for `Authorization`. Has no `Debug`.
 pub(super) struct Login(String);
 
-/// A token as it is sent.
+/// Formats a token for the header.
 pub(super) fn bearer(token: &Secret) -> Login {
     Login(format!("Bearer {}", String::from_utf8_lossy(token.bytes())))
 }
 
-/// A name and a token as they are sent.
+/// Formats a user name and a token for the header.
 pub(super) fn basic(user: &str, token: &Secret) -> Login {
     let mut both = format!("{user}:").into_bytes();
     both.extend_from_slice(token.bytes());
     Login(format!("Basic {}", STANDARD.encode(&both)))
 }
 
-/// Sends JSON.
+/// Posts JSON.
 pub(super) fn post(
     url: &str,
     headers: &[(&str, &str)],
@@ -45,12 +45,12 @@ pub(super) fn post(
     call("POST", url, headers, login, Some(body))
 }
 
-/// Sends JSON in place of what is there.
+/// Puts JSON.
 pub(super) fn put(url: &str, login: &Login, body: &str) -> Result<String, Error> {
     call("PUT", url, &[], Some(login), Some(body))
 }
 
-/// Asks for JSON.
+/// Gets JSON.
 pub(super) fn get(url: &str, login: &Login) -> Result<String, Error> {
     call("GET", url, &[], Some(login), None)
 }
@@ -70,7 +70,7 @@ fn call(
     if let Some(Login(value)) = login {
         request = request.header("Authorization", value);
     }
-    // What cannot be put into a header is not shown: it may be the token.
+    // Do not show what does not fit into a header: it may be the token.
     let malformed = |_| {
         Error::Away(
             "the address, or what is sent with it, has characters that HTTP does not allow".to_owned(),

@@ -1,11 +1,11 @@
-//! Incoming webhooks of chat services: the address is the secret. No message of an error shows it.
+//! Incoming webhooks of chat services. The address is the secret, so no error message shows it.
 
 use acquit_core::config::channel::is_encrypted;
 use serde_json::Value;
 
 use super::{Error, Secrets, http};
 
-/// Posts JSON to the address that a secret holds.
+/// Posts JSON to the address in a secret.
 pub(super) fn post(secret: &str, secrets: &Secrets<'_>, body: &Value) -> Result<(), Error> {
     let address = secrets(secret)?;
     let address = String::from_utf8_lossy(address.bytes());
@@ -16,7 +16,7 @@ pub(super) fn post(secret: &str, secrets: &Secrets<'_>, body: &Value) -> Result<
         )));
     }
     match http::post(address, &[], None, &body.to_string()) {
-        // What connecting says can name the address.
+        // A connection error can name the address.
         Err(Error::Away(words)) => Err(Error::Away(words.replace(address, "the webhook's address"))),
         done => done.map(drop),
     }

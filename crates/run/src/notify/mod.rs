@@ -1,8 +1,9 @@
-//! Telling people: one message of the outbox, sent by the way that the configuration names.
+//! Sends messages of the outbox to people, through the configured channel.
 //!
-//! A message is sent at least once. Whoever sends it may die between sending and writing that down, so each way has something by which
-//! a second one is known: ntfy replaces a message with the same sequence id, a webhook has the message's key in a header, a file and a page
-//! hold each report under its key, mail has the same message id. Slack, Discord and Teams have nothing of the kind: there a message may come twice. What went wrong is told in words that hold no secret and no address with one.
+//! A message is sent at least once. The sender may die after sending and before recording that, so each channel has a
+//! way to recognize a duplicate: ntfy replaces a message with the same sequence id, a webhook has the message's key in
+//! a header, a file and a page hold each report under its key, and mail has the same message id. Slack, Discord and
+//! Teams have no such thing: a message may arrive there twice. Errors contain no secrets and no addresses with one.
 
 mod confluence;
 mod desktop;
@@ -36,50 +37,50 @@ use crate::secrets::{Secret, Vault};
 pub use http::TIME_LIMIT;
 pub use sign::{REPLAY_WINDOW, Rejected, signature, verify};
 
-/// How long after a first failure; doubled with every further one.
+/// Wait after the first failure. Doubles each time.
 const FIRST: Duration = Duration::from_secs(10);
-/// The longest wait: a server that came back is noticed soon enough.
+/// Maximum wait. Short enough to notice soon that a server is back.
 const LONGEST: Duration = Duration::from_hours(1);
-/// So many tries take about half a day. What nobody took until then is old news.
+/// Maximum number of attempts, which take about half a day. An undelivered message is old news by then.
 const MOST: u32 = 18;
-/// The channel of the file with reports.
+/// Channel of the report file.
 const FILE: &str = "report.file";
-/// The channel of the page with reports.
+/// Channel of the report page.
 const PAGE: &str = "report.confluence";
-/// What a channel of `[notify]` begins with.
+/// Prefix of the channels of `[notify]`.
 const NOTIFY: &str = "notify.";
 
-/// How long a message is held by who sends it: longer than a send can take.
+/// How long the sender holds a message: longer than sending can take.
 pub const LEASE: Duration = Duration::from_mins(5);
 
-/// Something that people are told.
+/// A notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// What happened: a word of `events` in the configuration.
     pub event: String,
-    /// In a line.
+    /// One-line title.
     pub title: String,
-    /// The rest, as Markdown.
+    /// Text, as Markdown.
     pub text: String,
-    /// Where more is to be seen.
+    /// Link to details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// The task, if it is about one.
+    /// Task id, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The repository's short name, if it is about one.
+    /// Short name of the repository, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The question that is to be answered, by its number within the task. Once it is answered, nobody is told any more.
+    /// Question to answer, by its number within the task. Once it is answered, the notification is no longer sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<u32>,
-    /// The report for a page, if it is one.
+    /// Report for a page, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
 }
 
-/// The messages that tell of something, one for each way that wants to know. `project` is whose channels these are; `key` identifies what is told. `not_before` is for what
-/// reaches people wherever they are; files and pages wake nobody up.
+/// Creates the messages about an event, one for each channel that wants it. `project` owns the channels; `key`
+/// identifies the event. `not_before` delays channels that reach people directly; files and pages wake no one up.
 pub fn messages(
     config: &Config,
     project: &str,
@@ -109,11 +110,11 @@ pub fn messages(
     all
 }
 
-/// What the message of a stage is called where others are called by a word of `events`.
+/// Event name of a stage's message.
 pub const OF_STAGES: &str = "notify";
 
-/// The messages of a stage, for these channels or, if there are none, for all. Whether a channel wants events of some kind does not matter:
-/// the workflow says that it is to be told. A channel that is gone since is left out.
+/// Creates the messages of a stage for these channels or, if there are none, for all. Ignores which events a channel
+/// wants, because the workflow asks for it. Leaves out channels that no longer exist.
 pub fn messages_to(
     config: &Config,
     project: &str,
@@ -133,7 +134,7 @@ pub fn messages_to(
         .collect()
 }
 
-/// Why a message did not arrive.
+/// Why a message was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("find the channel {0}: the configuration has none of that name any more")]
@@ -158,7 +159,7 @@ pub(crate) enum Error {
     },
 }
 
-/// Sends a message, and says what became of it. `top` is where relative files of the configuration begin.
+/// Sends a message and returns the result. Relative paths of the configuration start at `top`.
 pub fn deliver(runtime: &Runtime, config: &Config, top: &Path, letter: &Letter) -> Delivery {
     let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
     let result = send(runtime, config, &vault, top, letter);
@@ -175,21 +176,22 @@ pub fn deliver(runtime: &Runtime, config: &Config, top: &Path, letter: &Letter) 
     Delivery::Again { error: words, after: asked.unwrap_or_default().max(wait(letter.attempts)).min(LONGEST) }
 }
 
-/// Everything that is written where a file with reports is: the file itself, and what a writer that was killed may leave.
+/// Returns all paths that writing a report file uses: the file itself, and what a killed writer may leave.
 pub(crate) fn written(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), file::new(path)]
 }
 
-/// How long to wait after so many tries.
+/// Returns the wait after this many attempts.
 fn wait(attempts: u32) -> Duration {
     backoff(FIRST, attempts.saturating_sub(1), LONGEST)
 }
 
-/// Whether trying again cannot help: the message itself is not wanted. A login or an address may be mended meanwhile.
+/// Returns whether a retry cannot help, because the message itself is rejected. A login or an address may be fixed in
+/// the meantime.
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Refused { status, .. } => matches!(status, 400 | 405 | 406 | 410 | 411 | 413..=415 | 422),
-        // 530 and 535 are about the login, 552 about a full mailbox: that may be mended.
+        // 530, 534 and 535 are about the login, 552 is about a full mailbox: those may be fixed.
         Error::Mail { code, .. } => (500..600).contains(code) && ![530, 534, 535, 552].contains(code),
         Error::NoChannel(_) | Error::Form(_) => true,
         Error::Secret(_) | Error::Away(_) | Error::Nonsense(_) | Error::File { .. } => false,
@@ -228,19 +230,19 @@ fn send(
 
 /// A message as a channel sends it.
 struct Envelope<'e> {
-    /// Identifies what is told: a message that is sent twice has the same key.
+    /// Identifies the event: a message that is sent twice has the same key.
     key: &'e str,
     notice: &'e Notice,
-    /// The time, in seconds since 1970.
+    /// Time, in seconds since 1970.
     seconds: i64,
-    /// What a channel may start programs with.
+    /// For channels that start programs.
     runtime: &'e Runtime,
 }
 
-/// The value of a secret, by its name.
+/// Returns the value of a secret by name.
 type Secrets<'s> = dyn Fn(&str) -> Result<Secret, Error> + 's;
 
-/// How a kind of channel sends a message. The settings of each kind implement it in the file of that kind.
+/// Sends messages of one kind of channel. The settings of each kind implement it in the file of that kind.
 trait Send {
     fn send(&self, envelope: &Envelope<'_>, secrets: &Secrets<'_>) -> Result<(), Error>;
 }

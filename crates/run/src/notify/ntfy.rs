@@ -5,7 +5,7 @@ use acquit_core::config::notify::Told;
 
 use super::{Envelope, Error, Secrets, Send, http, sign};
 
-/// The most that ntfy takes as a message; longer ones become a file.
+/// Maximum length of a message; ntfy turns longer ones into a file.
 const TEXT: usize = 3_500;
 
 impl Send for Ntfy {

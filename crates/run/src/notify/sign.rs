@@ -1,7 +1,9 @@
-//! The signature of a webhook: HMAC-SHA256 over id, time and body, so that a receiver knows who sent it, that it is whole, and when.
+//! Signs webhooks with HMAC-SHA256 over id, time and body, so that a receiver can verify the sender, the content and
+//! the time.
 //!
-//! `Acquit-Signature: v1=<hex>` is the HMAC of `<Acquit-Id>.<Acquit-Timestamp>.<body>`. A receiver computes the same, compares in constant
-//! time, refuses what is older or newer than [`REPLAY_WINDOW`], and remembers the ids that it has seen within it.
+//! `Acquit-Signature: v1=<hex>` is the HMAC of `<Acquit-Id>.<Acquit-Timestamp>.<body>`. A receiver computes the same,
+//! compares in constant time, rejects what is older or newer than [`REPLAY_WINDOW`], and remembers the ids that it has
+//! seen within it.
 
 use std::time::Duration;
 
@@ -11,21 +13,22 @@ use sha2::{Digest, Sha256};
 
 use crate::secrets::Secret;
 
-/// How far the time of a message may be from the receiver's: clocks differ by less, and an old message is somebody else's copy.
+/// Maximum difference between the time of a message and the receiver's clock. Clocks differ by less, and an older
+/// message is a replay.
 pub const REPLAY_WINDOW: Duration = Duration::from_mins(5);
 
-/// Why a receiver does not take a message.
+/// Why a receiver rejects a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// It is not signed with the key.
+    /// The signature is not valid for the key.
     #[error("trust it: its signature is not made with this key")]
     Signature,
-    /// Its time is not now.
+    /// The time is outside of the window.
     #[error("trust it: its time is too far from now")]
     Time,
 }
 
-/// The value of `Acquit-Signature`.
+/// Returns the value of `Acquit-Signature`.
 pub fn signature(key: &[u8], id: &str, seconds: i64, body: &str) -> String {
     format!("v1={}", hex::encode(&mac(key, id, seconds, body).finalize().into_bytes()))
 }
@@ -34,7 +37,7 @@ pub(super) fn signature_with(secret: &Secret, id: &str, seconds: i64, body: &str
     signature(secret.bytes(), id, seconds, body)
 }
 
-/// What a receiver does with the three headers and the body.
+/// Verifies a message as a receiver does, from the three headers and the body.
 pub fn verify(
     key: &[u8],
     id: &str,
@@ -57,7 +60,7 @@ fn mac(key: &[u8], id: &str, seconds: i64, body: &str) -> Hmac<Sha256> {
     mac
 }
 
-/// A key in few letters, for servers that limit them.
+/// Shortens a key, for servers that limit its length.
 pub(super) fn short(key: &str) -> String {
     hex::encode(&Sha256::digest(key.as_bytes())[..16])
 }
@@ -70,7 +73,7 @@ mod tests {
     fn a_signature_holds_for_one_key_one_message_and_a_few_minutes() {
         let (key, id, body) = (b"a long key", "event/7/notify.hook", "{\"title\":\"x\"}");
         let signed = signature(key, id, 1_000, body);
-        // Computed by another program, as docs/notifications.md shows it.
+        // Computed by another program, as in docs/notifications.md.
         let expected = "v1=e3ebc33d14783cfe7e875ab0cc96ce7ed4041738025b9a1000b2415847c18c72";
         assert_eq!(signed, expected);
         assert_eq!(verify(key, id, 1_000, body, &signed, 1_000), Ok(()));

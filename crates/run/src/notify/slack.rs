@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Envelope, Error, Secrets, Send, incoming};
 
-/// The most that one section of a message takes.
+/// Maximum length of a section.
 const TEXT: usize = 2_900;
 
 impl Send for Slack {
@@ -24,7 +24,7 @@ impl Send for Slack {
     }
 }
 
-/// Text in which Slack finds no mention, channel or link: those begin with `<`.
+/// Escapes `<`, with which Slack's mentions, channels and links start.
 fn inert(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

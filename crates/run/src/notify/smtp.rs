@@ -1,4 +1,4 @@
-//! A conversation with an SMTP server (RFC 5321): greeting, STARTTLS, login, one message. Every answer is bounded in time and size.
+//! SMTP client (RFC 5321): greeting, STARTTLS, login, one message. Every answer is limited in time and size.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -16,13 +16,13 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use super::{Error, TIME_LIMIT};
 use crate::secrets::Secret;
 
-/// The longest line of an answer, and the most lines.
+/// Maximum length of a line of an answer, and maximum number of lines.
 const LINE: u64 = 2_000;
 const LINES: usize = 100;
-/// How much of a server's words is shown.
+/// Maximum length of a server's message to show.
 const WORDS: usize = 200;
 
-/// A connection, in the clear or not.
+/// A connection, encrypted or not.
 trait Wire: Read + Write {}
 impl<T: Read + Write> Wire for T {}
 
@@ -46,7 +46,7 @@ pub(super) fn send(email: &Email, password: Option<&Secret>, message: &str) -> R
                 return Err(Error::Away("the server offers no STARTTLS".to_owned()));
             }
             plain.say("STARTTLS", 220)?;
-            // What came before in the clear is nobody's word.
+            // Data that arrived before encryption may be forged.
             if !plain.wire.buffer().is_empty() {
                 return Err(Error::Away("the server spoke before the connection was encrypted".to_owned()));
             }
@@ -66,7 +66,7 @@ pub(super) fn send(email: &Email, password: Option<&Secret>, message: &str) -> R
     }
     server.say("DATA", 354)?;
     server.say(&format!("{message}\r\n."), 250)?;
-    // It has the message, whatever it says now.
+    // The server has accepted the message, whatever it answers now.
     let _ = server.say("QUIT", 221);
     Ok(())
 }
@@ -116,7 +116,7 @@ impl Server {
         Self { wire: BufReader::new(wire), ends }
     }
 
-    /// Greets it, and gives what it offers.
+    /// Greets the server and returns the extensions that it offers.
     fn hello(&mut self) -> Result<Vec<String>, Error> {
         self.say("EHLO acquit.invalid", 250)
     }
@@ -136,7 +136,7 @@ impl Server {
         self.say(&STANDARD.encode(password.bytes()), 235).map(drop)
     }
 
-    /// Says something that must be answered by this code.
+    /// Sends a command that must be answered with this code.
     fn say(&mut self, words: &str, code: u16) -> Result<Vec<String>, Error> {
         let wire = self.wire.get_mut();
         wire.write_all(format!("{words}\r\n").as_bytes()).map_err(away)?;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Envelope, Error, Secrets, Send, incoming};
 
-/// What fits into a message of 28 KB with everything around it.
+/// Maximum length that fits into a message of 28 KB with everything around it.
 const TEXT: usize = 12_000;
 
 impl Send for Teams {

@@ -1,4 +1,4 @@
-//! Sends a signed request to a server of the user's own.
+//! Sends a signed HTTP request to a server of the user's own.
 
 use acquit_core::config::channel::Webhook;
 
