@@ -2,7 +2,7 @@
 
 use acquit_core::sandbox::{DEFAULT_PORT, Host};
 
-/// The host of a URL, with its port where that is not 443. `None` for what is no URL of a server.
+/// Returns the host of a URL, with its port if that is not 443. `None` if it is not the URL of a server.
 pub(super) fn host(url: &str) -> Option<Host> {
     let (scheme, rest) = url.trim().split_once("://")?;
     // `sparse+https`, `git+https`, `registry+https`.
@@ -19,7 +19,7 @@ pub(super) fn host(url: &str) -> Option<Host> {
     text.parse().ok()
 }
 
-/// Whether a stranger may name it: a host name of the public internet, at the port of HTTPS.
+/// Returns whether an untrusted file may name this host: a host name of the public internet, at the HTTPS port.
 pub(super) fn is_public(host: &Host) -> bool {
     const LOCAL: [&str; 6] = ["local", "localhost", "internal", "lan", "home", "arpa"];
     let name = host.name();
@@ -31,7 +31,7 @@ pub(super) fn is_public(host: &Host) -> bool {
         && last.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// A text with the credentials taken out of every URL in it: `https://user:token@host/` becomes `https://host/`.
+/// Removes the credentials from every URL in a text: `https://user:token@host/` becomes `https://host/`.
 pub(super) fn without_credentials(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

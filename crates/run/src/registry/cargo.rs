@@ -33,7 +33,7 @@ pub(super) fn servers(user: &User<'_>, project: &mut Project<'_>, servers: &mut 
     }
 }
 
-/// The registries of a configuration, and whether it puts one in the place of crates.io.
+/// Returns the registries of a configuration, and whether it replaces crates.io.
 fn registries(table: &toml::Table) -> (Vec<String>, bool) {
     let text = |value: &toml::Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
     let entries = |name: &str| table.get(name).and_then(toml::Value::as_table).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What programs in a sandbox are shown of the user's client configuration: registries, mirrors and certificates, but no
+//! What sandboxed programs see of the user's client configuration: registries, mirrors and certificates, but no
 //! credentials.
 
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use super::address::without_credentials;
 use super::{User, maven, npm};
 use acquit_sandbox::environment::Environment;
 
-/// Variables that name a registry. What stands before an `@` in their addresses is left out.
+/// Variables that name a registry. Credentials before an `@` in their addresses are removed.
 const REGISTRIES: [&str; 18] = [
     "npm_config_registry",
     "NPM_CONFIG_REGISTRY",
@@ -30,7 +30,7 @@ const REGISTRIES: [&str; 18] = [
     "CARGO_REGISTRIES_CRATES_IO_PROTOCOL",
 ];
 
-/// Variables that name certificates of authorities: a company's own, as a rule.
+/// Variables that name CA certificates, usually a company's own.
 const CERTIFICATES: [&str; 14] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
@@ -48,7 +48,7 @@ const CERTIFICATES: [&str; 14] = [
     "JAVA_CACERTS",
 ];
 
-/// The variables of the user's environment that lead package managers to their registries.
+/// Returns the variables of the user's environment that point package managers to their registries.
 pub fn variables(environment: &Environment) -> Vec<(OsString, OsString)> {
     let registry = |name: &&str| {
         let value = environment.get(name)?.to_str()?;
@@ -60,19 +60,18 @@ pub fn variables(environment: &Environment) -> Vec<(OsString, OsString)> {
     REGISTRIES.iter().filter_map(registry).chain(CERTIFICATES.iter().filter_map(certificate)).collect()
 }
 
-/// The files and folders of certificates that the environment names.
+/// Returns the files and directories of certificates that the environment names.
 pub fn certificates(environment: &Environment) -> Vec<PathBuf> {
     let paths = CERTIFICATES.iter().filter_map(|name| Some(PathBuf::from(environment.get(name)?)));
     paths.filter(|path| path.is_absolute() && path.exists()).collect()
 }
 
-/// Settings files of the user's clients, made anew from what is known to name a registry or a certificate, by the name that each
-/// has below the home. Nothing else of the user's files is in them, so that a credential in a place that nobody thought of
-/// is left out.
+/// Settings files of the user's clients, by their path in the home. They are rebuilt from settings that are known to
+/// name a registry or a certificate. Nothing else is copied, so that a credential in an unexpected place is left out.
 pub struct Clients(Vec<(PathBuf, String)>);
 
 impl Clients {
-    /// Reads them.
+    /// Reads the user's files.
     pub fn of(environment: &Environment) -> Self {
         let user = User::new(environment);
         let mut files = Vec::new();
@@ -99,7 +98,7 @@ impl Clients {
         Self(files)
     }
 
-    /// Writes them into a folder of ours, and says which stands where in the home.
+    /// Writes the files into a directory of ours, and returns the path of each in the home.
     pub fn write(self, folder: &Path) -> std::io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut placed = Vec::new();
         for (name, text) in self.0 {
@@ -112,8 +111,8 @@ impl Clients {
     }
 }
 
-/// Of a file of sections and settings, those with one of these keys whose values are addresses, paths or words such as `true`.
-/// Empty if there are none.
+/// Keeps the settings of an INI-like file that have one of these keys and whose values are addresses, paths or words
+/// such as `true`. Empty if there are none.
 fn settings(text: &str, keys: &[&str]) -> String {
     let mut kept: Vec<String> = Vec::new();
     let mut found = false;
@@ -128,7 +127,7 @@ fn settings(text: &str, keys: &[&str]) -> String {
             }
             continue;
         }
-        // A value may go on, indented, on the lines that follow.
+        // A value may continue, indented, on the following lines.
         let is_more = goes_on && line.starts_with([' ', '\t']);
         let (key, value) = if is_more { ("", line.trim()) } else { parts(line) };
         let is_key =
@@ -142,7 +141,7 @@ fn settings(text: &str, keys: &[&str]) -> String {
     if found { kept.join("\n") + "\n" } else { String::new() }
 }
 
-/// Key and value of a line, whichever way its client separates them.
+/// Splits a line into key and value, whichever separator its client uses.
 fn parts(line: &str) -> (&str, &str) {
     let separators = [line.find('='), line.find(": "), line.find(' ')];
     match separators.into_iter().flatten().next() {
@@ -151,7 +150,7 @@ fn parts(line: &str) -> (&str, &str) {
     }
 }
 
-/// Whether one word of a value is an address without a query, a path, or a word of the clients' own.
+/// Returns whether one word of a value is an address without a query, a path, or a known keyword of a client.
 fn is_harmless(word: &str) -> bool {
     let word = word.trim_matches(['"', '\'', ',', '[', ']']);
     let is_address = |part: &str| {

@@ -29,7 +29,7 @@ pub(super) fn servers(user: &User<'_>, servers: &mut Servers) {
     }
 }
 
-/// What `go env -w` wrote.
+/// Returns what `go env -w` wrote.
 fn settings(user: &User<'_>) -> Option<(String, String)> {
     let named = user.variable(&["GOENV"]).map(|(_, path)| path.into());
     user.files([named.or_else(|| user.config("go/env"))]).into_iter().next()

@@ -8,7 +8,7 @@ const CENTRAL: &str = "https://repo.maven.apache.org/";
 pub(super) fn maven(user: &User<'_>, project: &mut Project<'_>, servers: &mut Servers) {
     let mut mirrored = false;
     for (name, text) in user.files(user_files(user)) {
-        // A blocked mirror is Maven's way to forbid an address.
+        // Maven forbids an address with a blocked mirror.
         for mirror in
             elements(&text, "mirror").filter(|it| elements(it, "blocked").all(|it| it.trim() != "true"))
         {
@@ -56,14 +56,14 @@ pub(super) fn gradle(user: &User<'_>, project: &mut Project<'_>, servers: &mut S
             .for_each(|url| servers.add(url, &name));
     }
     if wrapper("gradle/wrapper/gradle-wrapper.properties", project, servers) {
-        // The address of a distribution leads on to where releases are kept.
+        // The address of a distribution redirects to where releases are stored.
         for url in ["https://github.com/", "https://release-assets.githubusercontent.com/"] {
             servers.add(url, "default of Gradle");
         }
     }
 }
 
-/// Settings with the user's mirrors and nothing else of theirs. Empty without a mirror.
+/// Builds settings that contain only the user's mirrors. Empty without a mirror.
 pub(super) fn mirrors(text: &str) -> String {
     let is_plain = |word: &&str| {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.:*,!".contains(letter);
@@ -85,12 +85,12 @@ pub(super) fn mirrors(text: &str) -> String {
     if made.is_empty() { made } else { format!("<settings><mirrors>{made}</mirrors></settings>\n") }
 }
 
-/// The user's own settings, and those of the installation.
+/// Returns the user's settings file, and that of the installation.
 fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
     vec![user.home(".m2/settings.xml"), Some(user.machine("etc/maven/settings.xml"))]
 }
 
-/// Where a wrapper gets the build tool from.
+/// Adds the server from which a wrapper downloads the build tool.
 fn wrapper(file: &str, project: &mut Project<'_>, servers: &mut Servers) -> bool {
     let Some(text) = project(file) else { return false };
     let url = text.lines().find_map(|line| line.trim().strip_prefix("distributionUrl="));
@@ -100,7 +100,7 @@ fn wrapper(file: &str, project: &mut Project<'_>, servers: &mut Servers) -> bool
     url.is_some()
 }
 
-/// The contents of all elements of that name outside of comments.
+/// Returns the contents of all elements with this name, outside of comments.
 fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let mut rest = text;

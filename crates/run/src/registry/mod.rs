@@ -1,13 +1,13 @@
-//! Package registries: the servers that a user's package managers fetch from, and what package managers must be told inside a
-//! sandbox, where the user's own client configuration is not visible.
+//! Package registries: the servers that a user's package managers download from, and the settings that package managers
+//! need inside a sandbox, where the user's own client configuration is hidden.
 //!
-//! [`servers`] reads what decides about the registry, in each client's own order: environment, the project's files, the user's
-//! files, the machine's files, the client's default. It runs no package manager: some of them run code of the project when they
-//! are asked for their configuration. [`Clients`] has what a sandbox shows of the user's side of it, with every credential left
-//! out.
+//! [`servers`] reads what determines the registry, in each client's own order: environment, the project's files, the
+//! user's files, the machine's files, the client's default. It runs no package manager, because some of them run code
+//! of the project when asked for their configuration. [`Clients`] holds what a sandbox shows of the user's settings,
+//! without any credentials.
 //!
-//! A project's files are hostile input. They can name public hosts only; an address, a port or a name of the local network that
-//! stands in them is reported as a [`Refused`] and never used.
+//! A project's files are untrusted input. They can only name public hosts. An address, a port or a name of the local
+//! network in them is reported as a [`Refused`] and never used.
 
 use acquit_core::sandbox::Host;
 
@@ -28,7 +28,7 @@ pub use user::User;
 pub enum Manager {
     /// npm, pnpm, bun and Yarn.
     Npm,
-    /// Yarn, whose default registry has a name of its own.
+    /// Yarn, which has its own default registry.
     Yarn,
     /// pip, uv and Poetry.
     Python,
@@ -45,7 +45,7 @@ pub enum Manager {
 /// A server that packages come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its host.
+    /// Host.
     pub host: Host,
     /// What names it: `default of npm`, `~/.npmrc`, `PIP_INDEX_URL`.
     pub origin: String,
@@ -62,28 +62,28 @@ pub enum By {
     Project,
 }
 
-/// A server that a project's file names and that is not taken from there.
+/// A server that a project's file names but must not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// As the file has it.
+    /// Host as written in the file.
     pub host: String,
-    /// The file.
+    /// Name of the file.
     pub origin: String,
 }
 
 /// The servers of one family.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Servers {
-    /// Those that are used.
+    /// Servers to use.
     pub list: Vec<Server>,
-    /// Those that only a person can add.
+    /// Servers that only a person can add.
     pub refused: Vec<Refused>,
 }
 
-/// How a file of the project is read: by its name, `None` if it is not there or is of no use.
+/// Reads a file of the project by name. `None` if it does not exist or cannot be used.
 pub type Project<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
-/// The servers that `manager` fetches from, for this user in this project.
+/// Returns the servers that `manager` downloads from, for this user in this project.
 pub fn servers(manager: Manager, user: &User<'_>, project: &mut Project<'_>) -> Servers {
     let mut servers = Servers::default();
     match manager {
@@ -122,7 +122,7 @@ impl Servers {
     fn push(&mut self, host: Host, origin: &str, by: By) {
         match self.list.iter_mut().find(|known| known.host == host) {
             None => self.list.push(Server { host, origin: origin.to_owned(), by }),
-            // What the user names too is not the project's alone.
+            // If the user names it too, it does not count as the project's.
             Some(known) if by == By::User && known.by == By::Project => {
                 *known = Server { host, origin: origin.to_owned(), by };
             }
@@ -131,9 +131,9 @@ impl Servers {
     }
 }
 
-/// Where the name of a server leads inside the user's own network, by `resolve`: a mirror behind a name of its own or of the
-/// public registry. A sandbox refuses such addresses unless they are listed. Only for servers that the user names: with one of
-/// a project's, its owner would choose which machine of the user's network is opened.
+/// Resolves a server to addresses inside the user's own network, with `resolve`: a mirror with its own name or that of
+/// the public registry. A sandbox blocks such addresses unless they are listed. Only for servers that the user names:
+/// otherwise the owner of a project could choose which machine of the user's network is opened.
 pub fn inside(server: &Server, resolve: &Resolve<'_>) -> Vec<Host> {
     if server.by == By::Project || server.host.address().is_some() {
         return Vec::new();
@@ -150,10 +150,10 @@ pub fn inside(server: &Server, resolve: &Resolve<'_>) -> Vec<Host> {
     hosts
 }
 
-/// Looks up a name, for a port.
+/// Resolves a name, for a port.
 pub type Resolve<'a> = dyn Fn(&str, u16) -> Vec<std::net::IpAddr> + 'a;
 
-/// Looks up a name as the machine does.
+/// Resolves a name as the machine does.
 pub fn system_resolve(name: &str, port: u16) -> Vec<std::net::IpAddr> {
     use std::net::ToSocketAddrs;
     (name, port).to_socket_addrs().into_iter().flatten().map(|address| address.ip()).collect()

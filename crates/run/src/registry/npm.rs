@@ -9,7 +9,7 @@ pub(super) enum Default {
     Yarn,
 }
 
-/// The lock files, which name where each package comes from.
+/// Lock files, which name the origin of each package.
 const LOCK_FILES: [&str; 4] = ["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "bun.lock"];
 
 pub(super) fn servers(default: Default, user: &User<'_>, project: &mut Project<'_>, servers: &mut Servers) {
@@ -47,7 +47,7 @@ pub(super) fn servers(default: Default, user: &User<'_>, project: &mut Project<'
     for file in LOCK_FILES {
         let Some(text) = project(file) else { continue };
         for url in resolved(&text) {
-            // The registry of npm stands in every lock file, and clients put the configured one in its place.
+            // Every lock file names npm's registry, and clients replace it with the configured one.
             let is_default = ["registry.npmjs.org", "registry.yarnpkg.com"].iter().any(|it| url.contains(it));
             if url.contains("github.com/") {
                 for url in ["https://github.com/", "https://codeload.github.com/"] {
@@ -60,7 +60,7 @@ pub(super) fn servers(default: Default, user: &User<'_>, project: &mut Project<'
     }
 }
 
-/// The user's and the machine's files, the ones that count first.
+/// Returns the user's and the machine's files, by precedence.
 pub(super) fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
     let named =
         user.variable(&["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"]).map(|(_, path)| path.into());
@@ -77,14 +77,14 @@ pub(super) fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
-    /// Of every package.
+    /// For every package.
     Default,
-    /// Of the packages of a scope.
+    /// For the packages of a scope.
     Scoped,
 }
 
-/// What a file of any of the four forms says about registries: `registry=…`, `@scope:registry=…`, `npmRegistryServer: …`,
-/// `registry "…"`, `registry = "…"`.
+/// Finds the registries in a file of any of the four formats: `registry=…`, `@scope:registry=…`,
+/// `npmRegistryServer: …`, `registry "…"`, `registry = "…"`.
 fn registries(text: &str) -> Vec<(Key, String)> {
     let mut found = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';', '/'])) {
@@ -93,7 +93,7 @@ fn registries(text: &str) -> Vec<(Key, String)> {
         let key = key.trim_matches(|c: char| c.is_whitespace() || "=:\"'".contains(c));
         let kind = match key {
             "registry" | "npmRegistryServer" => Key::Default,
-            // Inside `npmScopes` Yarn writes the same key, indented; taking it for a scope only adds a host.
+            // Yarn uses the same key, indented, inside `npmScopes`; treating it as a scope only adds a host.
             key if key.ends_with(":registry") => Key::Scoped,
             _ => continue,
         };
@@ -103,7 +103,7 @@ fn registries(text: &str) -> Vec<(Key, String)> {
     found
 }
 
-/// The addresses in a lock file.
+/// Returns the addresses in a lock file.
 fn resolved(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let rest = line.trim_start().trim_start_matches('"').strip_prefix("resolved")?;

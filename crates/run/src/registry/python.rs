@@ -4,7 +4,7 @@ use super::{Project, Servers, User};
 
 /// Variables that replace the default index.
 const INDEX: [&str; 3] = ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"];
-/// Variables that add one or more.
+/// Variables that add indexes.
 const EXTRA: [&str; 4] = ["PIP_EXTRA_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_FIND_LINKS"];
 
 pub(super) fn servers(user: &User<'_>, project: &mut Project<'_>, servers: &mut Servers) {
@@ -35,8 +35,8 @@ pub(super) fn servers(user: &User<'_>, project: &mut Project<'_>, servers: &mut 
             is_set |= key == Key::Default;
         }
     }
-    // What builds a package is fetched from the default index by most tools even where the project has an index of its own,
-    // so it is left out only where the user replaced it.
+    // Most tools download build dependencies from the default index even if the project has its own index. So leave it
+    // out only if the user replaced it.
     if !is_set {
         servers.add("https://pypi.org/", "default of pip");
         servers.add("https://files.pythonhosted.org/", "default of pip");
@@ -54,7 +54,7 @@ pub(super) fn servers(user: &User<'_>, project: &mut Project<'_>, servers: &mut 
     }
 }
 
-/// The project's files that can name an index.
+/// Files of a project that can name an index.
 const FILES: [&str; 9] = [
     "pip.conf",
     "uv.toml",
@@ -67,7 +67,7 @@ const FILES: [&str; 9] = [
     "Pipfile",
 ];
 
-/// The user's and the machine's files, the ones that count first.
+/// Returns the user's and the machine's files, by precedence.
 fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
     vec![
         user.variable(&["PIP_CONFIG_FILE"]).map(|(_, path)| path.into()),
@@ -87,12 +87,13 @@ enum Key {
     Extra,
 }
 
-/// What a file of any of these forms says about indexes: keys of pip.conf, options of requirements files, tables of uv and
-/// Poetry. A table of uv replaces the default only with `default = true`, and taking it as another one merely adds a host.
+/// Finds the indexes in a file of any of these formats: keys of pip.conf, options of requirements files, tables of uv
+/// and Poetry. A table of uv replaces the default only with `default = true`; treating it as an extra index merely adds
+/// a host.
 fn indexes(text: &str) -> Vec<(Key, String)> {
     let mut found = Vec::new();
     let mut section = "";
-    // A value of pip.conf goes on in the lines that are indented.
+    // A value of pip.conf continues on indented lines.
     let mut list = None;
     for line in text.lines() {
         let trimmed = line.trim();
@@ -120,7 +121,7 @@ fn indexes(text: &str) -> Vec<(Key, String)> {
     found
 }
 
-/// The addresses in a value.
+/// Returns the addresses in a value.
 fn words(value: &str) -> Vec<String> {
     let parts = value.split(|c: char| c.is_whitespace() || "\"',[]=".contains(c));
     parts.filter(|part| part.starts_with("http")).map(str::to_owned).collect()

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 use acquit_sandbox::environment::Environment;
 
-/// The hosts with their origins, for a user with these files and variables in a project with these files.
+/// Returns the hosts with their origins, for a user with these files and variables in a project with these files.
 fn found(
     manager: Manager,
     home: &[(&str, &str)],

@@ -5,35 +5,35 @@ use std::path::{Path, PathBuf};
 use crate::untrusted;
 use acquit_sandbox::environment::Environment;
 
-/// A settings file has a few lines; what is larger is something else.
+/// Maximum size of a settings file. A larger file is something else.
 const LARGEST: u64 = 1 << 20;
 
-/// The user whose package managers are asked about.
+/// The user whose package managers are configured.
 #[derive(Clone, Copy)]
 pub struct User<'a> {
     environment: &'a Environment,
-    /// What the paths of the machine's own files begin with.
+    /// Root directory of the machine's own files.
     root: &'a Path,
 }
 
 impl<'a> User<'a> {
-    /// The user that this environment belongs to.
+    /// Creates the user of this environment.
     pub fn new(environment: &'a Environment) -> Self {
         Self { environment, root: Path::new("/") }
     }
 
-    /// The same on a machine whose files lie in a folder.
+    /// Does the same on a machine whose files are in a directory.
     #[cfg(test)]
     pub(super) fn on(environment: &'a Environment, root: &'a Path) -> Self {
         Self { environment, root }
     }
 
-    /// A file of the machine, such as `etc/npmrc`.
+    /// Returns a file of the machine, such as `etc/npmrc`.
     pub(super) fn machine(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// A variable, by the first of these names that is set to something.
+    /// Returns the first of these variables that is not empty.
     pub(super) fn variable<'n>(&self, names: &[&'n str]) -> Option<(&'n str, String)> {
         names.iter().find_map(|name| {
             let value = self.environment.get(name)?.to_str()?.trim();
@@ -41,12 +41,12 @@ impl<'a> User<'a> {
         })
     }
 
-    /// A path in the home.
+    /// Returns a path in the home.
     pub(super) fn home(&self, name: &str) -> Option<PathBuf> {
         Some(self.environment.home()?.join(name))
     }
 
-    /// A path in the folder for configuration.
+    /// Returns a path in the configuration directory.
     pub(super) fn config(&self, name: &str) -> Option<PathBuf> {
         match self.variable(&["XDG_CONFIG_HOME"]) {
             Some((_, folder)) => Some(PathBuf::from(folder).join(name)),
@@ -54,25 +54,25 @@ impl<'a> User<'a> {
         }
     }
 
-    /// The folder above the one that has a program: where an installation keeps its own settings.
+    /// Returns the parent of the directory that contains a program: where an installation keeps its own settings.
     pub(super) fn prefix_of(&self, program: &str) -> Option<PathBuf> {
         let found = crate::process::in_path(self.environment.get("PATH")?, program)?;
         Some(found.parent()?.parent()?.to_owned())
     }
 
-    /// How a file of the user's is called in messages.
+    /// Returns the name of a user's file for messages.
     pub(super) fn shown(&self, path: &Path) -> String {
         let below = self.environment.home().and_then(|home| path.strip_prefix(home).ok());
         below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
     }
 
-    /// The text of a settings file, if it is there.
+    /// Returns the text of a settings file, if it exists.
     pub(super) fn text(path: &Path) -> Option<String> {
         let real = path.canonicalize().ok()?;
         untrusted::text(&real, LARGEST).ok().flatten()
     }
 
-    /// The files among these that can be read, with what messages call them.
+    /// Returns the readable files among these, with their names for messages.
     pub(super) fn files(&self, paths: impl IntoIterator<Item = Option<PathBuf>>) -> Vec<(String, String)> {
         let read = |path: PathBuf| Some((self.shown(&path), Self::text(&path)?));
         paths.into_iter().flatten().filter_map(read).collect()
