@@ -1,4 +1,4 @@
-//! What is wrong between an agent and its model, read from the words and numbers that agents have for it.
+//! Classifies failures between an agent and its model from the messages and codes that agents use.
 
 use std::sync::LazyLock;
 
@@ -8,19 +8,19 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 pub(crate) mod reset;
 
-/// How much of a message is looked at: what it is about stands at its beginning.
+/// Amount of a message to examine. Its beginning says what it is about.
 const LOOKED_AT: usize = 4 * 1024;
 
-/// What a message is about.
+/// Classification of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModelFailure {
-    /// The provider refuses more work for now.
+    /// The provider rejects more work for now.
     Limit,
     /// Anything else.
     Fault(Fault),
 }
 
-/// By the status of HTTP, where it says enough.
+/// Classifies by HTTP status, if it is specific enough.
 pub(crate) fn by_status(status: u16) -> Option<ModelFailure> {
     Some(ModelFailure::Fault(match status {
         401 | 403 => Fault::Login,
@@ -35,8 +35,8 @@ pub(crate) fn by_status(status: u16) -> Option<ModelFailure> {
     }))
 }
 
-/// Words that tell, in the order in which they are looked for: a quota that is used up also comes as a 429, and a prompt that
-/// is too long as a 400. All in lower case.
+/// Telltale words in search order: an exhausted quota also comes as a 429, and a prompt that is too long as a 400. All
+/// in lower case.
 const WORDS: [(&str, ModelFailure); 48] = [
     ("credit balance", ModelFailure::Fault(Fault::Billing)),
     ("insufficient_quota", ModelFailure::Fault(Fault::Billing)),
@@ -88,10 +88,10 @@ const WORDS: [(&str, ModelFailure); 48] = [
     ("server error", ModelFailure::Fault(Fault::Server)),
 ];
 
-/// From here on the words are vague, and a status of HTTP says more.
+/// From this index on the words are vague, and an HTTP status says more.
 const VAGUE: usize = 30;
 
-/// What a message is about: its own clear words, the status in it, its vague words, in this order.
+/// Classifies a message by its clear words, the status in it, or its vague words, in this order.
 pub(crate) fn in_text(text: &str) -> ModelFailure {
     let text = &text[..text.floor_char_boundary(LOOKED_AT)];
     let first = words()
@@ -104,7 +104,8 @@ pub(crate) fn in_text(text: &str) -> ModelFailure {
         .unwrap_or(ModelFailure::Fault(Fault::Other))
 }
 
-/// What an agent that said nothing else wrote to its error output, if only a person can correct it: the line that says so.
+/// Finds a fault that only a person can fix in the error output of an agent that reported nothing else. Returns the
+/// line that says so.
 pub(crate) fn in_errors(errors: &str) -> Option<(Fault, &str)> {
     errors.lines().find_map(|line| match in_text(line) {
         ModelFailure::Fault(fault @ (Fault::Login | Fault::Billing | Fault::Model)) => {
@@ -114,18 +115,18 @@ pub(crate) fn in_errors(errors: &str) -> Option<(Fault, &str)> {
     })
 }
 
-/// All the words at once, in whatever case. There is always a search: a test uses it.
+/// Returns a case-insensitive search for all words. It always exists: a test uses it.
 fn words() -> Option<&'static AhoCorasick> {
     static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         let words = WORDS.iter().map(|(word, _)| word);
-        // A table for each letter: there are few words, and an agent in trouble says them over and over.
+        // Use a DFA: there are few words, and a failing agent repeats them over and over.
         let kind = Some(AhoCorasickKind::DFA);
         AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok()
     });
     SEARCH.as_ref()
 }
 
-/// The status of HTTP that a message names: `status 401`, `(429)`, `API Error: 500`, `429 {…`, `"code":401`.
+/// Finds an HTTP status in a message: `status 401`, `(429)`, `API Error: 500`, `429 {…`, `"code":401`.
 fn status(text: &str) -> Option<u16> {
     const BEFORE: [&str; 7] = ["status ", "status: ", "status code ", "error: ", "error ", "(", "\"code\":"];
     let ends_with = |text: &str, end: &str| {
@@ -142,23 +143,23 @@ fn status(text: &str) -> Option<u16> {
     })
 }
 
-/// Whether the agent goes on by itself.
+/// Whether the agent continues on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// It says that it tries again.
+    /// It reports that it retries.
     Again,
     /// It gives up.
     Ends,
 }
 
-/// ModelFailure as something said. `now` is when it was said, for times that only name an hour.
+/// Converts a failure into an event. `now` is the time of the message, for times that only name an hour.
 pub(crate) fn said(trouble: ModelFailure, text: &str, then: Then, now: Timestamp) -> AgentEvent {
     let text = &text[..text.floor_char_boundary(LOOKED_AT)];
     match (trouble, then) {
         (ModelFailure::Limit, Then::Ends) => {
             AgentEvent::Limit { until: reset::in_text(text, now), text: text.to_owned() }
         }
-        // What the agent waits for itself holds nobody else up.
+        // A limit that the agent itself waits for holds up no one else.
         (ModelFailure::Limit, Then::Again) => {
             AgentEvent::Fault { fault: Fault::Overloaded, text: text.to_owned(), again: true }
         }
@@ -168,7 +169,7 @@ pub(crate) fn said(trouble: ModelFailure, text: &str, then: Then, now: Timestamp
     }
 }
 
-/// The end of a turn by trouble: what it was, and that it is over.
+/// Returns the events for a turn that ends with a failure: the failure, and the end.
 pub(crate) fn end(trouble: ModelFailure, text: String, now: Timestamp) -> [AgentEvent; 2] {
     [said(trouble, &text, Then::Ends, now), AgentEvent::End { ok: false, text }]
 }

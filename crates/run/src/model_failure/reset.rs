@@ -1,4 +1,5 @@
-//! When a provider will accept work again, as agents put it into words. What is not certain is not guessed: then nobody told.
+//! Parses when a provider will accept work again from the messages of agents. If it is uncertain, the time counts as
+//! unknown.
 
 use std::time::Duration;
 
@@ -6,8 +7,9 @@ use acquit_core::time::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 
-/// The moment that a message names: `…limit reached|1794774780`, `resets 8:33pm (UTC)`, `resets Nov 20, 3pm (UTC)`,
-/// `try again in 2 days 3 hours`, `try again at 3:15 PM`, `retry in 12.5s`. An hour without a day is the next one after `now`.
+/// Returns the time that a message names: `…limit reached|1794774780`, `resets 8:33pm (UTC)`,
+/// `resets Nov 20, 3pm (UTC)`, `try again in 2 days 3 hours`, `try again at 3:15 PM`, `retry in 12.5s`. An hour without
+/// a day is the next one after `now`.
 pub(super) fn in_text(text: &str, now: Timestamp) -> Option<Timestamp> {
     let text = text.to_ascii_lowercase();
     after(&text, "|")
@@ -20,7 +22,7 @@ pub(super) fn in_text(text: &str, now: Timestamp) -> Option<Timestamp> {
         .or_else(|| clock(after(&text, "resets ").or_else(|| after(&text, "try again at "))?, now))
 }
 
-/// A moment in seconds since 1970, if it is one of this century.
+/// Parses seconds since 1970, if the time is in this century.
 pub(crate) fn epoch(seconds: &str) -> Option<Timestamp> {
     let seconds: i64 = seconds.parse().ok()?;
     (946_684_800..4_102_444_800).contains(&seconds).then_some(Timestamp(seconds * 1_000))
@@ -34,9 +36,9 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
 }
 
-/// `2 days 3 hours 5 minutes`, `1h30m`, `12.5s`, up to the first word that is no part of a length.
+/// Parses `2 days 3 hours 5 minutes`, `1h30m`, `12.5s`, up to the first word that is not part of a duration.
 fn length(text: &str) -> Option<Duration> {
-    /// More than any provider holds somebody off: it is no length of time then.
+    /// No provider rejects work for longer, so it is not a duration then.
     const LONGEST: u64 = 40 * 86_400;
     let mut total = None;
     let mut rest = text;
@@ -50,7 +52,7 @@ fn length(text: &str) -> Option<Duration> {
             "d" | "day" | "days" => 86_400,
             "h" | "hr" | "hour" | "hours" => 3_600,
             "m" | "min" | "minute" | "minutes" => 60,
-            // What was cut off behind the point is waited for as well.
+            // Add a second for the fraction that was cut off.
             "s" | "sec" | "second" | "seconds" => 1,
             _ => break,
         };
@@ -63,7 +65,8 @@ fn length(text: &str) -> Option<Duration> {
     total.filter(|total| *total <= LONGEST).map(Duration::from_secs)
 }
 
-/// `8:33pm (utc)`, `nov 20, 3pm (europe/paris)` or, without a zone, in the machine's own, where the agent runs too.
+/// Parses `8:33pm (utc)`, `nov 20, 3pm (europe/paris)` or, without a zone, in that of this machine, where the agent
+/// runs too.
 fn clock(text: &str, now: Timestamp) -> Option<Timestamp> {
     let text = text.split(['\n', '.']).next()?;
     let (text, zone) = match text.split_once('(') {
@@ -82,7 +85,7 @@ fn clock(text: &str, now: Timestamp) -> Option<Timestamp> {
         None => (None, text.trim()),
     };
     let (year, time) = match time.split_once(' ') {
-        // Not `6:35 am`, which is as long.
+        // Not `6:35 am`, which has the same length.
         Some((year, rest)) if year.len() == 4 && digits(year).1.is_empty() => {
             (year.parse::<i16>().ok(), rest.trim())
         }
@@ -116,7 +119,7 @@ fn clock(text: &str, now: Timestamp) -> Option<Timestamp> {
     Some(Timestamp(at.timestamp().as_millisecond()))
 }
 
-/// `nov 20`, `november 5th`.
+/// Parses `nov 20`, `november 5th`.
 fn month_and_day(text: &str) -> Option<(i8, i8)> {
     const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
