@@ -1,7 +1,9 @@
-//! Where work starts that is to leave this machine: at a branch of the repository's remote, and never at what happens to be checked out.
+//! Chooses the start of work that will leave this machine: a branch of the repository's remote, never what happens to
+//! be checked out.
 //!
-//! What is checked out may be half done, and commits that the user has not pushed are not acquit's to push. So the base of a night, and of
-//! a task that ends at a forge, is the remote's default branch, or the branch that somebody named, as it is at the remote.
+//! The checkout may be unfinished, and acquit must not push commits that the user has not pushed. So the base of a
+//! night, and of a task that ends at a forge, is the remote's default branch or the named branch, as it is at the
+//! remote.
 
 use std::time::Duration;
 
@@ -12,13 +14,13 @@ use crate::forge::{self, Located};
 use crate::git::{Base, Error, PushWay, Source};
 use crate::runtime::Runtime;
 
-/// How long a remote may take to say which branch is its default one. Somebody waits for the task to begin.
+/// Timeout for asking a remote for its default branch. A person waits for the task to start.
 const ASK: Duration = Duration::from_secs(20);
 
-/// What default branches are called where nobody says which it is.
+/// Common names of default branches, for when nothing else tells.
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
 
-/// Whether a workflow's work goes to the forge of the repository.
+/// Returns whether a workflow's work goes to the forge of the repository.
 pub fn leaves(runtime: &Runtime, config: &Config, workflow: &Workflow, source: &Source) -> bool {
     let merges = config.merge.by == By::Forge;
     let delivers = |work: &Work| match work {
@@ -33,7 +35,8 @@ pub fn leaves(runtime: &Runtime, config: &Config, workflow: &Workflow, source: &
         && matches!(forge::of(runtime, &config.forge, source), Ok(Located::At(_)))
 }
 
-/// The base at the repository's remote: the branch that was named, or the default one. `None` if the repository has no remote.
+/// Returns the base at the repository's remote: the named branch, or the default one. `None` if the repository has no
+/// remote.
 pub fn at_remote(
     runtime: &Runtime,
     config: &Config,
@@ -49,14 +52,14 @@ pub fn at_remote(
             path: source.path().to_owned(),
         })?,
     };
-    // A leg looks again where it is at the remote; this is what the user's last fetch knows.
+    // This is the state of the user's last fetch. A leg fetches again.
     if let Some(commit) = source.tracked(git, &remote, &branch)? {
         return Ok(Some(Base { branch: Some(branch), commit }));
     }
     source.base(git, Some(&branch)).map(Some)
 }
 
-/// The remote's default branch: as the user's clone knows it, as the remote says, or as such branches are called.
+/// Returns the remote's default branch: as the user's clone knows it, as the remote reports it, or by its name.
 fn default_branch(
     runtime: &Runtime,
     config: &Config,
@@ -78,7 +81,7 @@ fn default_branch(
     Ok(None)
 }
 
-/// The default branch as the forge itself says, if it answers.
+/// Asks the forge for the default branch.
 fn asked(runtime: &Runtime, config: &Config, source: &Source) -> Option<String> {
     let Ok(Located::At(place)) = forge::of(runtime, &config.forge, source) else { return None };
     let token = forge::token::find(runtime, config, &place).ok().flatten();

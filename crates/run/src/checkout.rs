@@ -1,7 +1,7 @@
-//! The user's checkout, as somebody sees it who begins a task there: has it changes that the task will be without?
+//! Checks whether the user's checkout has changes that a task started there will not include.
 //!
-//! What acquit itself writes there is none of them. The folder with its configuration counts as it stands, committed or not; a file
-//! with reports is written again every night, and to warn of it each time would teach people not to read warnings.
+//! Files that acquit itself writes do not count. Its configuration directory applies as it is, committed or not. A
+//! report file is rewritten every night, and warning about it each time would teach people to ignore warnings.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,12 +10,12 @@ use acquit_core::config::Config;
 use crate::git::{Error, Git, Source};
 use crate::notify;
 
-/// The folder of a project's configuration, from the top of its checkout.
+/// Directory of a project's configuration, relative to the top of its checkout.
 const FOLDER: &str = ".acquit";
 
-/// Whether the checkout has changes in no commit that acquit did not make itself.
+/// Returns whether the checkout has uncommitted changes that acquit did not make itself.
 pub fn is_changed(git: &Git, source: &Source, config: &Config) -> Result<bool, Error> {
-    // Most are not, and then there is nothing to tell apart.
+    // Most checkouts are clean, and then there is nothing to distinguish.
     if !source.is_dirty(git)? {
         return Ok(false);
     }
@@ -36,7 +36,8 @@ pub fn is_changed(git: &Git, source: &Source, config: &Config) -> Result<bool, E
     Ok(!output.stdout.is_empty())
 }
 
-/// A path from the top of the checkout, if it leads into it. What is written as `a/../b` is `b`: the file need not be there.
+/// Returns a path relative to the top of the checkout, if it is inside. Resolves `a/../b` to `b` lexically, because the
+/// file need not exist.
 fn below(top: &Path, path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {

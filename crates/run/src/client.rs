@@ -1,24 +1,24 @@
-//! The rules of every client of ours that speaks HTTP: it is bounded in time, follows no redirect, because a token would go along, and
-//! takes a proxy from the configuration and never from the environment. A status is an answer and no error.
+//! Rules for all of our HTTP clients: they have timeouts, do not follow redirects (a token would be sent along), and
+//! take a proxy from the configuration, never from the environment. A status code is an answer and not an error.
 
 use std::time::Duration;
 
 use ureq::tls::{RootCerts, TlsConfig};
 
-/// What one client has of its own.
+/// Settings of one client.
 pub(crate) struct Client {
-    /// How long connecting may take.
+    /// Connection timeout.
     pub(crate) connect: Duration,
-    /// How long a whole call may take.
+    /// Timeout of a whole call.
     pub(crate) call: Duration,
-    /// The proxy that leads there.
+    /// Proxy.
     pub(crate) proxy: Option<ureq::Proxy>,
-    /// Certificates to trust instead of the usual ones.
+    /// Certificates to trust instead of the default ones.
     pub(crate) roots: Option<RootCerts>,
 }
 
 impl Client {
-    /// Makes it.
+    /// Creates the client.
     pub(crate) fn open(self) -> ureq::Agent {
         let mut config = ureq::Agent::config_builder()
             .http_status_as_error(false)

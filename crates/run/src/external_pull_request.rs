@@ -1,5 +1,5 @@
-//! Pull requests that others made: fetched to be looked at, and commented on. Commits go into private refs and texts are bounded;
-//! both stay untrusted.
+//! Pull requests of others: fetches them for review, and comments on them. Commits go into private refs and texts are
+//! size-limited; both stay untrusted.
 
 use acquit_core::config::Config;
 
@@ -8,17 +8,17 @@ use crate::git::{Offer, PushWay, Source};
 use crate::leg::chain;
 use crate::runtime::Runtime;
 
-/// A pull request, with its commits.
+/// A pull request with its commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// As its forge describes it.
+    /// Description by its forge.
     pub seen: Seen,
     /// Its commits.
     pub offer: Offer,
 }
 
-/// Looks up pull request `number` at the forge of `source` and fetches its commits into `into`: the same repository, or one that
-/// borrows its objects.
+/// Looks up pull request `number` at the forge of `source` and fetches its commits into `into`: the same repository, or
+/// one that borrows its objects.
 pub fn fetch(
     runtime: &Runtime,
     config: &Config,
@@ -44,7 +44,7 @@ pub fn fetch(
     Ok(Offered { seen, offer })
 }
 
-/// Posts a comment on pull request `number`, or updates the one of ours that begins with the line `mark`. Returns its address.
+/// Posts a comment on pull request `number`, or updates our own that starts with the line `mark`. Returns its address.
 pub fn comment(
     runtime: &Runtime,
     config: &Config,

@@ -1,20 +1,21 @@
-//! Fault points: a test can end the harness with SIGKILL right after a step, or have the store fail for a while.
+//! Fault points: a test can kill the harness with SIGKILL right after a step, or make the store fail for a while.
 //!
-//! Only builds with the feature `fault-points` have them, and only dev-dependencies turn that on. The request comes from
-//! the environment as `ACQUIT_FAULT=<step>:<which>:<marker file>`: the marker grows by a byte each time the step is over, in
-//! whatever process, and the harness dies when it has grown to that many. `ACQUIT_OUTAGE=<point>:<first>-<last>:<marker file>` makes
-//! the store fail at a point, from the first time to the last.
+//! Only builds with the feature `fault-points` have them, and only dev-dependencies enable it. The request comes from
+//! the environment as `ACQUIT_FAULT=<step>:<which>:<marker file>`. The marker file grows by a byte each time the step
+//! ends, in any process, and the harness dies when it reaches that size.
+//! `ACQUIT_OUTAGE=<point>:<first>-<last>:<marker file>` makes the store fail at a point, from the first time to the
+//! last.
 
 use acquit_core::event::Step;
 
 use acquit_sandbox::environment::Environment;
 
-/// Ends this process at once, if a test asked for that after this step.
+/// Kills this process, if a test requested that after this step.
 pub(crate) fn after(step: Step, environment: &Environment) {
     point(step.name(), environment);
 }
 
-/// The same at a point that is no step of a leg: before and after each call that changes something elsewhere.
+/// Does the same at a point that is not a step of a leg: before and after each call that changes something elsewhere.
 #[cfg(feature = "fault-points")]
 pub(crate) fn point(point: &str, environment: &Environment) {
     let Some(wanted) = environment.get("ACQUIT_FAULT").and_then(|value| value.to_str()) else { return };
@@ -25,7 +26,7 @@ pub(crate) fn point(point: &str, environment: &Environment) {
     }
 }
 
-/// Fails as a store does that is away, if a test asked for that.
+/// Fails like an unavailable store, if a test requested that.
 #[cfg(feature = "fault-points")]
 pub(crate) fn outage(point: &str, environment: &Environment) -> acquit_core::store::Result<()> {
     let Some(wanted) = environment.get("ACQUIT_OUTAGE").and_then(|value| value.to_str()) else {
@@ -47,14 +48,14 @@ pub(crate) fn outage(point: &str, environment: &Environment) -> acquit_core::sto
     }
 }
 
-/// Nothing: this build has no fault points.
+/// Does nothing: this build has no fault points.
 #[cfg(not(feature = "fault-points"))]
 #[allow(clippy::unnecessary_wraps, reason = "builds with fault points fail here")]
 pub(crate) fn outage(_: &str, _: &Environment) -> acquit_core::store::Result<()> {
     Ok(())
 }
 
-/// How often this was asked, this time included.
+/// Returns how often this was called, including this time.
 #[cfg(feature = "fault-points")]
 fn count(marker: &str) -> std::io::Result<u64> {
     use std::io::Write;
@@ -63,6 +64,6 @@ fn count(marker: &str) -> std::io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// Nothing: this build has no fault points.
+/// Does nothing: this build has no fault points.
 #[cfg(not(feature = "fault-points"))]
 pub(crate) fn point(_: &str, _: &Environment) {}

@@ -1,9 +1,10 @@
-//! The mirror of a repository that is known by its address, reached as its forge wants it: with the token that is found for it, with the
-//! user's own key of SSH, or without a login.
+//! Mirrors of repositories that are given by address, fetched with the credentials that their forge needs: a token, the
+//! user's SSH key, or none.
 //!
-//! What answers at an address is not trusted: it may be silent, endless, or repeat what it was told. [`refresh`] is for a process of its
-//! own, which [`beside`] starts and ends with everything below it; that process bounds the size of what it writes by a limit of the kernel.
-//! A mirror that could not be refreshed is not used: there is no answer but a fresh one or a reason.
+//! The server at an address is untrusted: it may not answer, send data without end, or repeat what it was sent.
+//! [`refresh`] is meant for a separate process, which [`beside`] starts and ends with its whole process tree. That
+//! process limits the size of what it writes with a kernel limit. A mirror that could not be refreshed is not used: the
+//! result is a fresh mirror or an error.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,102 +21,103 @@ use crate::process::{Call, Exit, Guard, Isolation, Spawner};
 use crate::runtime::Runtime;
 use crate::secrets::Redactor;
 
-/// The folder of mirrors, below acquit's own.
+/// Directory of mirrors, in acquit's own.
 const FOLDER: &str = "mirrors";
 
-/// How long a refresh may take, with a first fetch of a large repository over a slow line, and with the wait for somebody else's.
+/// Timeout of a refresh, including a first fetch of a large repository over a slow line and the wait for another
+/// refresh.
 pub const TIME_LIMIT: Duration = Duration::from_hours(1);
 
-/// The most that one fetch may bring: several times the largest repositories that people work on as a whole. A wrong address, or a hostile
-/// one, shall not fill the disk.
+/// Maximum size of one fetch: several times the largest repositories that people work on as a whole. A wrong or hostile
+/// address must not fill the disk.
 pub const LARGEST: u64 = 16 << 30;
 
-/// The hidden verb that refreshes one mirror.
+/// Hidden subcommand that refreshes one mirror.
 pub const VERB: &str = "mirror";
 
-/// How much of git's words is told.
+/// Maximum length of git's message to show.
 const WORDS: usize = 400;
 
-/// Why there is no fresh mirror. Messages continue a sentence that begins with "failed to".
+/// Why there is no fresh mirror. Messages continue a sentence that starts with "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A password, or a token, would be in the store, in arguments and in reports.
+    /// The address contains a password or a token. It would end up in the store, in arguments and in reports.
     #[error(
         "use an address at {host} that has a login in it: leave it out, and let `token` in [forge], git's credential \
          helper or SSH say who asks"
     )]
     Login {
-        /// The host.
+        /// Host.
         host: String,
     },
-    /// The remote lets nobody in who comes so.
+    /// The remote rejects the credentials.
     #[error("fetch {url}: there is no such repository, or the login is not accepted ({said}); {asked}")]
     Refused {
-        /// The address.
+        /// Address.
         url: String,
-        /// What git said.
+        /// Message of git.
         said: String,
-        /// Who asked.
+        /// Which credentials were used.
         asked: String,
     },
-    /// It is larger than it may be.
+    /// The repository is too large.
     #[error("fetch {url}: it has more than {limit} bytes")]
     TooLarge {
-        /// The address.
+        /// Address.
         url: String,
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// It did not answer, or too slowly.
+    /// The remote did not answer, or too slowly.
     #[error("fetch {url}: it was not done within {limit:?}")]
     Slow {
-        /// The address.
+        /// Address.
         url: String,
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
-    /// Anything else: it may pass.
+    /// Anything else, possibly temporary.
     #[error("fetch {url}: {said}")]
     Away {
-        /// The address.
+        /// Address.
         url: String,
-        /// What git said.
+        /// Message of git.
         said: String,
     },
-    /// This machine is at fault.
+    /// A problem of this machine.
     #[error("fetch {url}")]
     Here {
-        /// The address.
+        /// Address.
         url: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: git::Error,
     },
-    /// What the process said that was to do it.
+    /// Message of the process that refreshes.
     #[error("{0}")]
     Told(String),
-    /// The process that was to do it ended without a word.
+    /// The process that refreshes ended without a message.
     #[error("fetch {url}: the process that does it {how}")]
     Ended {
-        /// The address.
+        /// Address.
         url: String,
-        /// How.
+        /// How it ended.
         how: String,
     },
 }
 
-/// What the process says that refreshes a mirror.
+/// Answer of the process that refreshes a mirror.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It is fresh, and there.
+    /// The mirror is fresh, at this path.
     Mirror(PathBuf),
-    /// It is not, for this reason, which fits after "failed to".
+    /// It failed, for this reason, which fits after "failed to".
     Failed(String),
 }
 
-/// The forge's settings for an address. What the configuration says of one host, its token first of all, holds for no other; and the
-/// project and remote that it names are those of another repository.
+/// Returns the forge settings for an address. Settings for one host, above all its token, do not apply to another one;
+/// and the configured project and remote belong to another repository.
 pub fn settings(own: &Settings, url: &str) -> Settings {
     let host = Address::parse(url).map(|address| forge::web_host(&address));
     let same = host.is_some() && own.host == host;
@@ -135,7 +137,8 @@ pub fn settings(own: &Settings, url: &str) -> Settings {
     }
 }
 
-/// The mirror of an address, made if there is none, and up to date. Nothing larger than this process may write arrives.
+/// Returns the mirror of an address, up to date. Creates it if there is none. Receives nothing larger than this process
+/// may write.
 pub fn refresh(runtime: &Runtime, config: &Config, url: &str, limit: Duration) -> Result<PathBuf, Error> {
     let address = Address::parse(url);
     if acquit_core::schedule::has_login(url) {
@@ -170,7 +173,7 @@ pub fn refresh(runtime: &Runtime, config: &Config, url: &str, limit: Duration) -
         .map_err(|error| told(error, url, asked, &token.as_ref().map(Token::redactor).unwrap_or_default()))
 }
 
-/// What a failure of git means. Its words are partly the remote's, which knows the token and may repeat it.
+/// Classifies a failure of git. Its message is partly the remote's, which knows the token and may repeat it.
 fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Error {
     let url = url.to_owned();
     match error {
@@ -191,19 +194,19 @@ fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Err
     }
 }
 
-/// Lets this process, and all that it starts, write no file that is larger.
+/// Limits the file size that this process, and everything it starts, can write.
 pub fn bound(bytes: u64) {
     let hard = getrlimit(Resource::Fsize).maximum;
     let most = hard.map_or(bytes, |hard| hard.min(bytes));
-    // It may always ask for less.
+    // Lowering the limit is always allowed.
     let _ = setrlimit(Resource::Fsize, Rlimit { current: Some(most), maximum: Some(most) });
 }
 
-/// The same by a process of its own, which reads the configuration that counts `here`. It ends with this one, and so does everything that it started: also what git started, and what that
-/// started.
+/// Refreshes in a separate process, which reads the configuration that applies in `here`. The process ends with this
+/// one, together with its whole process tree, including what git started.
 pub fn beside(runtime: &Runtime, here: &Path, url: &str) -> Result<PathBuf, Error> {
     let ended = |how: String| Error::Ended { url: url.to_owned(), how };
-    // Without namespaces: SSH does not trust files of root that it sees from inside one.
+    // Without namespaces: inside one, SSH does not trust root's files.
     let spawner = Spawner { isolation: Isolation::Subreaper, ..runtime.spawner.clone() };
     let mut env = runtime.environment.all();
     env.push(("ACQUIT_HOME".into(), runtime.home.clone().into()));

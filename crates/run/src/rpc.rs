@@ -1,29 +1,29 @@
-//! JSON-RPC as lines of JSON, as agents and their tools speak it: whatever comes in is bounded, and nothing of it panics.
+//! JSON-RPC as lines of JSON, as agents and their tools use it. Input is size-limited and never causes a panic.
 
 use serde_json::{Value, json};
 
-/// The longest message. A whole file in one fits; what is longer is a mistake or a flood, and is passed over.
+/// Maximum length of a message. A whole file fits; a longer message is a mistake or a flood, and is skipped.
 pub const LINE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// What is not JSON.
+/// The input is not JSON.
 pub const PARSE_ERROR: i64 = -32_700;
-/// What is JSON, but no message.
+/// The input is JSON but not a valid message.
 pub const INVALID_REQUEST: i64 = -32_600;
-/// What nobody here knows.
+/// The method is unknown.
 pub const METHOD_NOT_FOUND: i64 = -32_601;
-/// What the method cannot use.
+/// The parameters are invalid.
 pub const INVALID_PARAMS: i64 = -32_602;
 
-/// What comes between two ends of lines.
+/// Content between two line ends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// A line, without its end.
     Line(&'a [u8]),
-    /// A line of more than [`LINE_LIMIT`], which is gone.
+    /// A line of more than [`LINE_LIMIT`] bytes, which is dropped.
     TooLong,
 }
 
-/// Makes lines of bytes that come in pieces.
+/// Splits bytes that arrive in pieces into lines.
 #[derive(Default)]
 pub struct Lines {
     line: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes bytes that follow those before, and hands on each line that is whole now.
+    /// Adds bytes, and passes on each line that is complete now.
     pub fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (head, tail) = bytes.split_at(end);
@@ -46,7 +46,7 @@ impl Lines {
         self.extend(bytes);
     }
 
-    /// No more bytes come: what is left without an end is a line too.
+    /// Ends the input. A rest without a line end is a line too.
     pub fn finish(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
         if self.passing || !self.line.is_empty() {
             self.end(each);
@@ -72,12 +72,12 @@ impl Lines {
     }
 }
 
-/// The answer to a request.
+/// Builds the answer to a request.
 pub fn result(id: &Value, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
-/// The refusal of a request.
+/// Builds an error response.
 pub fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }

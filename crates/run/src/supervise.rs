@@ -1,4 +1,4 @@
-//! Finding what died: a leg whose harness is gone is lost, and its task goes on without having spent a retry.
+//! Detects dead harnesses: a leg whose harness died becomes `lost`, and its task continues without using up a retry.
 
 use acquit_core::decide::{Input, decide};
 use acquit_core::ids::TaskId;
@@ -29,20 +29,20 @@ pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
     Ok(count)
 }
 
-/// Whether a harness that is alive works on a task.
+/// Returns whether a live harness works on a task.
 pub fn is_worked_on(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Result<bool> {
     let running = store.running()?;
     Ok(running.iter().any(|(leg, lease)| leg.id.task == task && gone(runtime, leg, *lease).is_none()))
 }
 
-/// Lets every task go on that waited for another which is over. Returns how many there were. Nothing is lost if nobody does this
-/// for a while: what a task waits for is in the store, and whoever looks next finds it.
+/// Resumes every task that waited for another one which has ended. Returns their number. Delaying this loses nothing:
+/// what a task waits for is in the store, and the next call finds it.
 pub fn release(store: &mut dyn Store) -> Result<usize> {
     let mut count = 0;
     for id in store.released()? {
         let task = store.task(id)?;
         let definition = store.definition(id)?;
-        // Somebody else was faster.
+        // Someone else was faster.
         let Ok(changes) = decide(&task, &definition.workflow, Input::Release) else { continue };
         let by = Actor::Supervisor;
         match store.commit(Commit { before: &task, changes: &changes, by: &by, hold: None, notes: &[] }) {
@@ -54,7 +54,7 @@ pub fn release(store: &mut dyn Store) -> Result<usize> {
     Ok(count)
 }
 
-/// Why the leg's harness counts as gone, if it does.
+/// Returns why the leg's harness counts as gone, if it does.
 fn gone(runtime: &Runtime, leg: &Leg, lease: Lease) -> Option<String> {
     let owner = leg.owner.as_ref()?;
     // Names of machines repeat in a fleet, and a number of a process means nothing elsewhere, in another pid namespace, or after a restart.
@@ -95,9 +95,9 @@ pub fn farewell(pid: u32, error: &(dyn std::error::Error + 'static)) -> String {
     format!("process {pid}: failed to {}", acquit_core::failure::chain(error))
 }
 
-/// What the harness said before it was gone, if it could.
+/// Returns the last message of a harness before it was gone, if any.
 fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
-    /// Only the last thing said matters, and an error is a few lines.
+    /// Only the last message matters, and an error has a few lines.
     const END: u64 = 16 * 1024;
     let log = crate::untrusted::tail(&runtime.harness_log(leg.id.task), END);
     let begin = format!("process {pid}: ");

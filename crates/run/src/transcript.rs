@@ -1,10 +1,12 @@
-//! Output in pieces becomes lines, lines become items, items become chunks: bounded at every stage, nothing lost.
+//! Splits output into lines, parses lines into items, and groups items into chunks. Every stage is bounded, and nothing
+//! is lost.
 //!
-//! The file that the agent writes to is the truth. This keeps only what a viewer wants at a glance, with offsets.
+//! The file that the agent writes to is the complete record. A transcript keeps only what a viewer wants to see, with
+//! offsets.
 //!
-//! Secrets are taken out twice: of the bytes as they come, so that no limit cuts one in two, and of what the parser made of
-//! them, because decoding may bring one to light. Offsets are those of the file from which secrets were taken out, which
-//! takes the place of the first one when the agent has ended.
+//! Secrets are redacted twice: in the incoming bytes, so that no limit cuts one in two, and in the parsed events,
+//! because decoding may reveal one. Offsets refer to the redacted file, which replaces the original when the agent has
+//! ended.
 
 use acquit_core::agent::{AgentEvent, Chunk, Item, TEXT_LIMIT, shorten};
 
@@ -13,13 +15,13 @@ use crate::agent::Parser;
 use crate::secrets::{Redactor, Stream};
 use crate::turn_summary::TurnSummary;
 
-/// A chunk is written when it covers so many bytes of output: one durable commit for what arrived together.
+/// Amount of output per chunk: one durable commit for what arrived together.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 
-/// A chunk carries at most so many items. In a burst nobody can follow, the file has them all.
+/// Maximum number of items per chunk. In a burst that no one can follow, only the file has them all.
 const CHUNK_ITEMS: usize = 512;
 
-/// Reads a leg's output as it comes.
+/// Reads a leg's output as it arrives.
 pub struct Transcript {
     parser: Box<dyn Parser>,
     redactor: Redactor,
@@ -29,12 +31,12 @@ pub struct Transcript {
     line_began: u64,
     chunk: Chunk,
     said: Vec<AgentEvent>,
-    /// What the harness must know of it.
+    /// What the harness must know about the output.
     pub summary: TurnSummary,
 }
 
 impl Transcript {
-    /// A transcript that begins with the output's first byte.
+    /// Creates a transcript that starts with the first byte of the output.
     pub fn new(parser: Box<dyn Parser>, redactor: Redactor) -> Self {
         Self {
             parser,
@@ -49,7 +51,7 @@ impl Transcript {
         }
     }
 
-    /// Takes bytes that follow those before.
+    /// Adds output.
     pub fn take(&mut self, bytes: &[u8]) {
         if self.stream.is_plain() {
             return self.take_clean(bytes);
@@ -77,7 +79,7 @@ impl Transcript {
         self.chunk.to += bytes.len() as u64;
     }
 
-    /// The output is over: what is left without a line's end is a line too.
+    /// Ends the output. A rest without a line end is a line too.
     pub fn finish(&mut self) {
         let mut rest = Vec::new();
         self.stream.finish(&mut rest);
@@ -89,12 +91,12 @@ impl Transcript {
         self.keep(self.line_began);
     }
 
-    /// Whether enough has come together for a commit of its own.
+    /// Returns whether there is enough for a commit of its own.
     pub fn is_full(&self) -> bool {
         self.line_began - self.chunk.from >= CHUNK_BYTES
     }
 
-    /// The whole lines since the last chunk, if there are any.
+    /// Returns the complete lines since the last chunk, if any.
     pub fn cut(&mut self) -> Option<Chunk> {
         if self.chunk.lines == 0 && self.chunk.items.is_empty() {
             return None;
@@ -111,17 +113,17 @@ impl Transcript {
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// A line that came in pieces is whole.
+    /// Ends a line that arrived in pieces.
     fn end_line(&mut self) {
         let mut line = std::mem::take(&mut self.line);
         self.hear(&line);
         line.clear();
-        // A line of the limit's size should not keep its memory for the rest of the leg.
+        // Do not keep the memory of a line of maximum size for the rest of the leg.
         line.shrink_to(CHUNK_ITEMS * 128);
         self.line = line;
     }
 
-    /// Takes a whole line, which ends where the output does so far.
+    /// Handles a complete line, which ends at the current end of the output.
     fn hear(&mut self, line: &[u8]) {
         let offset = std::mem::replace(&mut self.line_began, self.chunk.to);
         self.chunk.lines += 1;
@@ -129,7 +131,7 @@ impl Transcript {
         self.keep(offset);
     }
 
-    /// Takes over what the parser said of the line that begins at `offset`.
+    /// Keeps the events that the parser reported for the line at `offset`.
     fn keep(&mut self, offset: u64) {
         let mut said = std::mem::take(&mut self.said);
         for said in said.drain(..) {
@@ -260,7 +262,7 @@ mod tests {
             assert_eq!(chunk.lines, 2, "{product:?}");
             let kept = serde_json::to_string(&chunk.items).unwrap().len();
             assert!(kept < 16 * TEXT_LIMIT, "{product:?}: {kept} bytes of it are kept");
-            // The only one whose lines are no records.
+            // The only product whose lines are not records.
             let kinds = usize::from(product != Product::Aider);
             assert_eq!(transcript.summary.unknown.get("telepathy").map_or(0, |_| 1), kinds, "{product:?}");
         }

@@ -1,9 +1,9 @@
-//! What tasks may run by on this machine, where the store is shared.
+//! Decides which task definitions may run on this machine, if the store is shared.
 //!
-//! A task's definition names programs, commands of secrets and hosts. In a store that several people write to, it may be somebody else's, and
-//! nobody here has read it. So a definition is used only if this machine has made it itself, from files that its user trusts: it is kept in
-//! the task's folder when the task is made or continued here, and compared before anything of it is used. A store that is a file of the
-//! user's own needs none of this.
+//! A task's definition names programs, secret commands and hosts. In a store with several writers it may be someone
+//! else's, which the user of this machine has never read. So a definition is used only if this machine created it
+//! itself, from files that its user trusts. It is recorded in the task's directory when the task is created or
+//! continued here, and compared before any use. A store that is the user's own file needs none of this.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use acquit_core::store::{self, Store};
 
 use crate::runtime::{Runtime, make_private};
 
-/// A definition that this machine's user has not trusted.
+/// A definition that this machine's user does not trust.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "use the configuration of {task}: it was written on another machine, or by another user, and you have not trusted it here"
@@ -28,7 +28,7 @@ fn file(runtime: &Runtime, task: TaskId) -> PathBuf {
     runtime.task_folder(task).join("trusted.json")
 }
 
-/// Keeps that a task may run by this definition here.
+/// Records that a task may run with this definition here.
 pub fn keep(runtime: &Runtime, task: TaskId, definition: &Definition) -> io::Result<()> {
     if !runtime.shared {
         return Ok(());
@@ -42,9 +42,9 @@ pub fn keep(runtime: &Runtime, task: TaskId, definition: &Definition) -> io::Res
     std::fs::rename(fresh, path)
 }
 
-/// Whether a task may run by this definition here.
+/// Checks whether a task may run with this definition here.
 pub fn check(runtime: &Runtime, task: TaskId, definition: &Definition) -> Result<(), Untrusted> {
-    // Compared as values: a newer acquit may write the same definition in other words.
+    // Compare as values: a newer acquit may serialize the same definition differently.
     let kept = || serde_json::from_slice::<Definition>(&std::fs::read(file(runtime, task)).ok()?).ok();
     if !runtime.shared || kept().is_some_and(|kept| kept == *definition) {
         Ok(())
@@ -53,7 +53,7 @@ pub fn check(runtime: &Runtime, task: TaskId, definition: &Definition) -> Result
     }
 }
 
-/// Whether a task may run here by what the store has for it.
+/// Returns whether a task may run here with its definition in the store.
 pub fn is_trusted(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> store::Result<bool> {
     Ok(!runtime.shared || check(runtime, task, &store.definition(task)?).is_ok())
 }

@@ -1,4 +1,4 @@
-//! What the harness itself must know of what an agent said, whether or not the store keeps the words.
+//! What the harness itself must know about an agent's output, whether or not the store keeps the text.
 
 mod steps;
 
@@ -11,76 +11,76 @@ use serde_json::Value;
 
 use steps::Steps;
 
-/// The last words of an agent are kept so far, for outcome markers: the largest payload and the words around it.
+/// Amount of an agent's last output to keep for outcome markers: the largest payload and the text around it.
 const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
 
-/// So many kinds of unknown records are told apart. An agent that prints more of them prints at random.
+/// Maximum number of unknown record kinds to distinguish. An agent that prints more of them prints at random.
 const UNKNOWN_KINDS: usize = 50;
 
-/// The longest name of an unknown kind, and the longest id of a session: both are an agent's own words.
+/// Maximum length of an unknown kind and of a session id. Both come from the agent.
 const NAME_LIMIT: usize = 200;
 
-/// What was heard so far.
+/// Summary of a turn so far.
 #[derive(Debug, Default)]
 pub struct TurnSummary {
-    /// What was used.
+    /// Usage.
     pub usage: Usage,
-    /// How many tools it used.
+    /// Number of tool uses.
     pub tools: u64,
-    /// The id by which its conversation can be continued.
+    /// Id with which its conversation can be continued.
     pub session: Option<String>,
-    /// How it says that its turn ended; the last time counts.
+    /// How it reports the end of its turn. The last report counts.
     pub end: Option<End>,
-    /// The provider's refusal of more work, if it has not gone on since.
+    /// The provider's rejection of more work, unless the agent has continued since.
     pub limit: Option<Limit>,
-    /// What is wrong between it and its model, if it has not gone on since.
+    /// A fault between the agent and its model, unless the agent has continued since.
     pub fault: Option<ReportedFault>,
-    /// What it reported in the form that it was asked for.
+    /// Its structured report, if one was requested.
     pub report: Option<Value>,
-    /// How many records of each kind its adapter does not know.
+    /// Number of records per kind that its adapter does not know.
     pub unknown: BTreeMap<String, u64>,
     /// Its last tool uses.
     pub(crate) steps: Steps,
     last_words: String,
 }
 
-/// How an agent says that its turn ended.
+/// How an agent reports the end of its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// Whether it reports success.
     pub ok: bool,
-    /// Its words.
+    /// Its message.
     pub text: String,
 }
 
-/// A provider's refusal.
+/// A provider's rejection of more work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Until when, if it said so.
+    /// When the limit resets, if known.
     pub until: Option<Timestamp>,
-    /// Its words.
+    /// The message.
     pub text: String,
 }
 
-/// Something that is wrong.
+/// A reported fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedFault {
-    /// What kind of thing.
+    /// Kind of the fault.
     pub fault: Fault,
-    /// The words for it.
+    /// The message.
     pub text: String,
-    /// Whether the agent says that it tries again.
+    /// Whether the agent reports that it retries.
     pub again: bool,
 }
 
 impl TurnSummary {
-    /// Takes note of what was said.
+    /// Updates the summary with an event.
     pub fn heed(&mut self, said: &AgentEvent) {
         self.steps.heed(said);
         match said {
             AgentEvent::Usage(usage) => {
                 self.usage.add(usage);
-                // A cost that is told pays for everything before it as well.
+                // A reported cost also covers everything before it.
                 if usage.cost_micros.is_some() {
                     self.usage.settle();
                 }
@@ -125,12 +125,12 @@ impl TurnSummary {
         }
     }
 
-    /// What the agent said last, for outcome markers.
+    /// Returns the agent's last output, for outcome markers.
     pub fn last_words(&self) -> &str {
         &self.last_words
     }
 
-    /// A trouble that the agent wanted to get over by itself is over when it works again, and so is an end.
+    /// Clears a fault that the agent retried, and an end, because the agent works again.
     fn goes_on(&mut self) {
         self.fault.take_if(|trouble| trouble.again);
         self.end = None;

@@ -1,8 +1,9 @@
-//! Version files: a project says which version of a language it wants, and programs of a leg find that one first in their `PATH`.
+//! Version files: a project names the language version it needs, and programs of a leg find that one first in their
+//! `PATH`.
 //!
-//! Version managers with shims obey such files by themselves. Others, such as nvm and fnm, change the shell of a person, which no
-//! program of a leg has; so the folder of the wanted version is looked up where managers keep their installations. The files are
-//! hostile: what stands in them only chooses among the folders that are there.
+//! Version managers with shims read such files themselves. Others, such as nvm and fnm, change a person's shell, which
+//! programs of a leg do not have. So the directory of the wanted version is looked up where managers keep their
+//! installations. The files are untrusted: they only choose among existing directories.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -12,29 +13,29 @@ use crate::sandbox::toolchains::{self, Toolchain};
 use crate::untrusted;
 use acquit_sandbox::environment::Environment;
 
-/// A version file has a few lines; manifests are larger.
+/// Maximum file size. A version file has a few lines; manifests are larger.
 const LARGEST: u64 = 1 << 20;
 
 /// A language, and where its versions are.
 #[derive(Debug)]
 struct Language {
     name: &'static str,
-    /// A program of it.
+    /// A program of the language.
     program: &'static str,
-    /// Files of the project that name a version, the first that is there decides.
+    /// Files of the project that name a version. The first existing one decides.
     files: &'static [(&'static str, Form)],
-    /// For each manager: the folder of its versions, and what leads from a version to its programs.
+    /// For each manager: the directory of its versions, and the path from a version to its programs.
     managers: &'static [(&'static str, &'static str, &'static str)],
 }
 
 /// How a file names a version.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// Its first line is the version.
+    /// The first line is the version.
     Line,
-    /// A line begins with this word, and the version follows.
+    /// The version follows this word at the start of a line.
     After(&'static str),
-    /// A TOML key, somewhere in the file.
+    /// A TOML key, anywhere in the file.
     Key(&'static str),
 }
 
@@ -125,21 +126,21 @@ const LANGUAGES: [Language; 5] = [
     },
 ];
 
-/// A version that a project wants.
+/// A version that a project needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The language.
+    /// Language.
     pub language: &'static str,
-    /// The file that says so.
+    /// File that names the version.
     pub file: &'static str,
-    /// The version, as the file has it.
+    /// Version as written in the file.
     pub version: String,
-    /// The folder of its programs; `None` if no manager has it.
+    /// Directory of its programs. `None` if no manager has it.
     pub bin: Option<PathBuf>,
     program: &'static str,
 }
 
-/// The versions that the files of a tree want.
+/// Returns the versions that the files of a tree name.
 pub fn wanted(tree: &Path, environment: &Environment) -> Vec<Wanted> {
     let mut tools = None;
     let mut all = Vec::new();
@@ -155,11 +156,12 @@ pub fn wanted(tree: &Path, environment: &Environment) -> Vec<Wanted> {
     all
 }
 
-/// The search path with the wanted versions first. `except` is a program that must go on as it is: what an agent is written in.
+/// Returns the search path with the wanted versions first. `except` is the interpreter of an agent, which must not
+/// change.
 pub(crate) fn path(tree: &Path, environment: &Environment, except: Option<&str>) -> Option<OsString> {
     let first: Vec<PathBuf> = wanted(tree, environment)
         .into_iter()
-        // Rustup's own programs obey the file, and know more than one version.
+        // Rustup's own programs read the file, and support several versions.
         .filter(|wanted| wanted.program != "cargo")
         .filter(|wanted| except.is_none_or(|except| !except.contains(wanted.program)))
         .filter_map(|wanted| wanted.bin)
@@ -171,7 +173,7 @@ pub(crate) fn path(tree: &Path, environment: &Environment, except: Option<&str>)
     std::env::join_paths(first.into_iter().chain(std::env::split_paths(&usual))).ok()
 }
 
-/// The first line of a program, which names what runs a script. Empty for other programs.
+/// Returns the first line of a program, which names the interpreter of a script. Empty for other programs.
 pub(crate) fn interpreter(program: &OsStr, environment: &Environment) -> String {
     let path = environment.get("PATH").unwrap_or_default();
     let found = program.to_str().and_then(|program| crate::process::in_path(path, program));
@@ -226,7 +228,7 @@ impl Language {
     }
 }
 
-/// What a name of nvm's stands for: `lts/iron`, `default`.
+/// Resolves an alias of nvm: `lts/iron`, `default`.
 fn aliased(root: &Path, name: &str) -> String {
     let mut name = name.to_owned();
     for _ in 0..5 {
@@ -238,8 +240,9 @@ fn aliased(root: &Path, name: &str) -> String {
     name
 }
 
-/// Whether a folder of installations is of a version: `v20.11.1`, `cpython-3.11.7-linux-x86_64-gnu`, `1.75.0-x86_64-unknown-linux-gnu`,
-/// `toolchain@v0.0.1-go1.22.1.linux-amd64` are of `20`, `3.11`, `1.75.0` and `1.22.1`.
+/// Returns whether an installation directory matches a version: `v20.11.1`, `cpython-3.11.7-linux-x86_64-gnu`,
+/// `1.75.0-x86_64-unknown-linux-gnu` and `toolchain@v0.0.1-go1.22.1.linux-amd64` match `20`, `3.11`, `1.75.0` and
+/// `1.22.1`.
 fn is_version(folder: &str, version: &str) -> bool {
     let version = version.trim_start_matches('v');
     if version == "node" || version == "latest" || version == "*" {
@@ -250,7 +253,7 @@ fn is_version(folder: &str, version: &str) -> bool {
     plain.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
 }
 
-/// The numbers in a name, by which the newest is told.
+/// Returns the numbers in a name, for finding the newest.
 fn numbers(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
