@@ -1,7 +1,8 @@
-//! A small tree that all languages are lowered to, so that what a test asserts is judged once and not five times.
+//! A small syntax tree that all languages are lowered to, so that assertions are judged by one implementation and not
+//! by five.
 //!
-//! Only what decides whether an assertion can fail has a kind of its own: blocks, conditions, loops, handlers, functions,
-//! calls, comparisons and literals. Everything else is [`Kind::Other`] with its children, so nothing is lost on the way.
+//! Only what decides whether an assertion can fail has its own kind: blocks, conditions, loops, handlers, functions,
+//! calls, comparisons and literals. Everything else is [`Kind::Other`] with its children, so nothing is lost.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -10,9 +11,9 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
-    /// Its first line, from 1.
+    /// First line, from 1.
     pub(super) line: u32,
-    /// Its last line.
+    /// Last line.
     pub(super) last: u32,
     source: Rc<str>,
     range: Range<usize>,
@@ -21,28 +22,28 @@ pub(super) struct Node {
     pub(super) marks: Vec<Node>,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Statements in order.
     Block,
-    /// Condition, then, and perhaps else.
+    /// Condition, then, and optionally else.
     If,
     /// A choice between arms.
     Match,
-    /// What is looped over, or the condition; then the body.
+    /// The iterated value or the condition; then the body.
     Loop,
     /// The body, then handlers.
     Try,
-    /// The body; what is caught is the text.
+    /// The body; the string is what it catches.
     Handler(String),
-    /// `with`: the items, and the body as the last kid.
+    /// `with`: the items, and the body as the last child.
     With,
     /// The body.
     Function(Function),
     /// The body; its name and its bases.
     Class(String, String),
-    /// With a value or without.
+    /// With or without a value.
     Return,
     /// A raised error.
     Throw,
@@ -50,9 +51,9 @@ pub(super) enum Kind {
     Jump,
     /// `assert condition, message`.
     Assert,
-    /// The value that is given to this name.
+    /// The value that is assigned to this name.
     Assign(String),
-    /// A name that comes from elsewhere: what it is called here, and what there.
+    /// An imported name: the local name, and the original one.
     Import(String, String),
     /// The callee, then the arguments.
     Call,
@@ -97,12 +98,12 @@ impl Node {
         Self { kind, line, last, source: Rc::clone(source), range, kids: Vec::new(), marks: Vec::new() }
     }
 
-    /// The text as it stands.
+    /// Returns the source text.
     pub(super) fn raw(&self) -> &str {
         self.source.get(self.range.clone()).unwrap_or_default()
     }
 
-    /// The text without blanks that say nothing.
+    /// Returns the source text without insignificant white space.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for word in self.raw().split_whitespace() {
@@ -112,11 +113,11 @@ impl Node {
             }
             out.push_str(word);
         }
-        // A comma before a closing bracket is a matter of style, and so are quotes.
+        // A trailing comma is a matter of style, and so are quotes.
         out.replace(",)", ")").replace(",]", "]").replace(",}", "}").replace('\'', "\"")
     }
 
-    /// This node and all below it, in the order of the text.
+    /// Returns this node and all its descendants, in source order.
     pub(super) fn all(&self) -> Vec<&Node> {
         let (mut found, mut open) = (Vec::new(), vec![self]);
         while let Some(node) = open.pop() {
@@ -127,12 +128,12 @@ impl Node {
         found
     }
 
-    /// Whether something below it, or it itself, is so.
+    /// Returns whether this node or a descendant satisfies `test`.
     pub(super) fn any(&self, test: &dyn Fn(&Node) -> bool) -> bool {
         self.all().into_iter().any(test)
     }
 
-    /// `a.b().c` as words: `a`, `b`, `()`, `c`.
+    /// Splits `a.b().c` into `a`, `b`, `()`, `c`.
     pub(super) fn path(&self) -> Vec<&str> {
         let mut words = Vec::new();
         let mut node = self;
@@ -159,7 +160,7 @@ impl Node {
         words
     }
 
-    /// The path of a call's callee, joined.
+    /// Returns the path of a call's callee, joined.
     pub(super) fn callee(&self) -> String {
         match (&self.kind, self.kids.first()) {
             (Kind::Call, Some(callee)) => callee.path().join("."),
@@ -167,7 +168,7 @@ impl Node {
         }
     }
 
-    /// The last word of a call's callee.
+    /// Returns the last word of a call's callee.
     pub(super) fn called(&self) -> &str {
         match (&self.kind, self.kids.first()) {
             (Kind::Call, Some(callee)) => callee.path().last().copied().unwrap_or_default(),
@@ -175,12 +176,12 @@ impl Node {
         }
     }
 
-    /// The arguments of a call.
+    /// Returns the arguments of a call.
     pub(super) fn args(&self) -> &[Node] {
         if self.kind == Kind::Call { self.kids.get(1..).unwrap_or_default() } else { &[] }
     }
 
-    /// The function that this is, if it is one.
+    /// Returns the function, if this node is one.
     pub(super) fn function(&self) -> Option<&Function> {
         match &self.kind {
             Kind::Function(function) => Some(function),

@@ -1,39 +1,39 @@
-//! The languages whose files are understood: how a file is told to be one, and which nodes of its tree are the functions and
-//! members that a change stands in.
+//! Supported languages: how to detect them from a file name, and which nodes of their trees are the functions and
+//! members that contain a change.
 
 use tree_sitter::Language as Grammar;
 
 /// A language.
 pub(super) struct Language {
     pub(super) grammar: Grammar,
-    /// What is shown around a changed line: the innermost of these.
+    /// Nodes to show around a changed line: the innermost of these.
     functions: &'static [&'static str],
-    /// What is shown around one that stands in none of those.
+    /// Nodes to show around a changed line outside of those.
     items: &'static [&'static str],
 }
 
-/// What a node is to somebody who reads a change.
+/// Role of a node for a reader of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// A function, a method, a member.
     Function,
     /// Another declaration.
     Item,
-    /// Something that belongs to what comes right after it: a comment, an attribute.
+    /// A part of what follows it: a comment, an attribute.
     Prefix,
-    /// Something around a function that begins before it: a decorator, `export`.
+    /// A node around a function that starts before it: a decorator, `export`.
     Wrapper,
     /// Anything else.
     Other,
 }
 
 impl Language {
-    /// The language of a file, by its name.
+    /// Detects the language of a file from its name.
     pub(super) fn of(path: &str) -> Option<Self> {
         Self::of_ending(path.rsplit_once('.')?.1)
     }
 
-    /// The language of files that end so.
+    /// Returns the language for a file extension.
     pub(super) fn of_ending(ending: &str) -> Option<Self> {
         let language = match ending {
             "rs" => Self {
@@ -42,7 +42,7 @@ impl Language {
                 items: &["struct_item", "enum_item", "union_item", "const_item", "static_item", "type_item"],
             },
             "ts" | "mts" | "cts" => Self::script(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-            // JavaScript is understood as the part of TypeScript that it is.
+            // JavaScript is parsed as a subset of TypeScript.
             "tsx" | "jsx" | "js" | "mjs" | "cjs" => Self::script(tree_sitter_typescript::LANGUAGE_TSX.into()),
             "py" | "pyi" => Self {
                 grammar: tree_sitter_python::LANGUAGE.into(),
@@ -88,7 +88,7 @@ impl Language {
         }
     }
 
-    /// What a kind of node is.
+    /// Returns the role of a kind of node.
     pub(super) fn part(&self, kind: &str) -> Part {
         match kind {
             kind if self.functions.contains(&kind) => Part::Function,

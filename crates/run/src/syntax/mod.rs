@@ -1,8 +1,8 @@
-//! Source files read with tree-sitter's grammars: which functions a change stands in, and what its tests assert.
+//! Parses source files with tree-sitter grammars: which functions contain a change, and what its tests assert.
 //!
-//! The grammars are C, and what they read was written by a stranger. So it is read by a process of its own, the same binary
-//! once more ([`VERB`]), in a sandbox that shows it nothing: files come in as text, numbers of lines go out. Whatever
-//! becomes of it, the harness only has fewer lines to show.
+//! The grammars are C, and their input is untrusted. So a separate process parses it: this same binary ([`VERB`]) in a
+//! sandbox that shows it nothing. Files go in as text, line numbers come out. If it fails, the harness only has fewer
+//! lines to show.
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -21,33 +21,33 @@ use acquit_core::check::source::Language as Tongue;
 
 use language::{Language, Part};
 
-/// The hidden verb of the binary that reads files.
+/// Hidden subcommand of the binary that parses files.
 pub const VERB: &str = "outline";
 
-/// The largest file that is read: no source file is larger that was written by hand.
+/// Maximum size of a file. No hand-written source file is larger.
 pub const LARGEST: usize = 1 << 20;
 
-/// The most that is asked for at once, as JSON.
+/// Maximum size of a question as JSON.
 pub const LARGEST_QUESTION: u64 = 64 << 20;
 
-/// How long one file may take. Files of people take a few milliseconds; what takes longer was made to.
+/// Time limit per file. Normal files take a few milliseconds; a file that takes longer was made for that.
 const TIME: Duration = Duration::from_millis(500);
 
-/// How long all of them may take: a reviewer who waits for this would rather read the file.
+/// Time limit for all files together. A reviewer who waits longer would rather read the file.
 pub const WHOLE_TIME: Duration = Duration::from_secs(5);
 
-/// How long the tests of all files may take together.
+/// Time limit for the tests of all files together.
 pub const TESTS_TIME: Duration = Duration::from_secs(30);
 
-/// How much of a name is told.
+/// Maximum length of a reported name.
 const NAME: usize = 100;
 
-/// Files to be read.
+/// Files to parse.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Question {
-    /// Files whose functions are asked for.
+    /// Files whose functions are wanted.
     pub files: Vec<File>,
-    /// Files whose tests are asked for: path and text.
+    /// Files whose tests are wanted: path and text.
     #[serde(default)]
     pub tests: Vec<(String, String)>,
 }
@@ -55,20 +55,20 @@ pub struct Question {
 /// A file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct File {
-    /// Its path, which tells the language.
+    /// Path, which determines the language.
     pub path: String,
-    /// Its text.
+    /// Text.
     pub text: String,
-    /// The numbers of its changed lines, from 1.
+    /// Numbers of the changed lines, from 1.
     pub lines: Vec<u32>,
 }
 
-/// What the files of a [`Question`] say, in the same order.
+/// Results for the files of a [`Question`], in the same order.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// For each file the functions that its lines stand in, each once.
+    /// For each file, the functions that contain its changed lines, each once.
     pub files: Vec<Vec<Span>>,
-    /// For each file its tests; `None` for one that is not understood.
+    /// For each file, its tests. `None` if it cannot be parsed.
     #[serde(default)]
     pub tests: Vec<Option<Outline>>,
 }
@@ -76,15 +76,15 @@ pub struct Answer {
 /// A function, or another piece of code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
-    /// Its first line, from 1.
+    /// First line, from 1.
     pub first: u32,
-    /// Its last line.
+    /// Last line.
     pub last: u32,
-    /// What it is called.
+    /// Name.
     pub name: Option<String>,
 }
 
-/// Reads a question and writes the answer: the whole of the process behind [`VERB`].
+/// Reads a question and writes the answer: the whole program behind [`VERB`].
 pub fn serve(input: &mut dyn Read, output: &mut dyn Write) -> io::Result<()> {
     let mut bytes = Vec::new();
     input.take(LARGEST_QUESTION).read_to_end(&mut bytes)?;
@@ -93,7 +93,7 @@ pub fn serve(input: &mut dyn Read, output: &mut dyn Write) -> io::Result<()> {
     output.flush()
 }
 
-/// What the files say. Of a file that is not understood, nothing.
+/// Answers a question. The result for a file that cannot be parsed is empty.
 pub fn answer(question: &Question) -> Answer {
     let whole = Instant::now() + WHOLE_TIME;
     let spans = |file: &File| {
@@ -106,7 +106,7 @@ pub fn answer(question: &Question) -> Answer {
     Answer { files, tests: question.tests.iter().map(tests).collect() }
 }
 
-/// The tests of a file and what they assert; `None` if it is not understood in time.
+/// Returns the tests of a file and what they assert. `None` if it cannot be parsed in time.
 pub fn outline(path: &str, text: &str, until: Instant) -> Option<Outline> {
     let tongue = Tongue::of(path)?;
     let (_, ending) = path.rsplit_once('.')?;
@@ -115,7 +115,7 @@ pub fn outline(path: &str, text: &str, until: Instant) -> Option<Outline> {
     Some(suite::outline(tongue, &root))
 }
 
-/// The tree of a text in the language of files that end so.
+/// Parses a text in the language of a file extension.
 fn parse(ending: &str, text: &str, until: Instant) -> Option<tree_sitter::Tree> {
     let language = Language::of_ending(ending).filter(|_| text.len() <= LARGEST)?;
     let mut parser = Parser::new();
@@ -128,7 +128,7 @@ fn parse(ending: &str, text: &str, until: Instant) -> Option<tree_sitter::Tree> 
     parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
 }
 
-/// The functions that the lines of a file stand in; `None` if it is not understood in time.
+/// Returns the functions that contain the changed lines of a file. `None` if it cannot be parsed in time.
 fn spans(file: &File, until: Instant) -> Option<Vec<Span>> {
     let language = Language::of(&file.path)?;
     let (_, ending) = file.path.rsplit_once('.')?;
@@ -150,7 +150,8 @@ fn spans(file: &File, until: Instant) -> Option<Vec<Span>> {
     Some(found)
 }
 
-/// What one line stands in: the smallest function, else the smallest other declaration of more than that line.
+/// Returns what contains a line: the smallest function, otherwise the smallest other declaration of more than that
+/// line.
 fn innermost(known: &[(Part, Span)], line: u32) -> Option<&Span> {
     let around = |part: Part| {
         let is_around = |span: &Span| span.first <= line && line <= span.last && span.first < span.last;
@@ -160,12 +161,13 @@ fn innermost(known: &[(Part, Span)], line: u32) -> Option<&Span> {
     around(Part::Function).or_else(|| around(Part::Item))
 }
 
-/// Where what belongs to the next sibling began, and where it ended.
+/// First and last row of the prefix of the next sibling.
 type Before = Option<(usize, usize)>;
 
-/// Every function and declaration of a tree. Walks without recursion: a file can be nested as deep as it is long.
+/// Collects every function and declaration of a tree. Walks without recursion: a file can be nested as deeply as it is
+/// long.
 fn collect(language: &Language, root: Node<'_>, text: &[u8], until: Instant) -> Option<Vec<(Part, Span)>> {
-    /// How often the clock is looked at.
+    /// How often to check the clock.
     const STEPS: usize = 4096;
     let mut found = Vec::new();
     let mut cursor = root.walk();
@@ -200,7 +202,7 @@ fn collect(language: &Language, root: Node<'_>, text: &[u8], until: Instant) -> 
                 *level = None;
                 None
             }
-            // The function inside begins where this does.
+            // The function inside starts where this node does.
             Part::Wrapper => {
                 *level = None;
                 Some((first, rows(node).0))
@@ -217,7 +219,7 @@ fn collect(language: &Language, root: Node<'_>, text: &[u8], until: Instant) -> 
     None
 }
 
-/// Goes to the next node in the order of the text; false at the end.
+/// Moves to the next node in source order. False at the end.
 fn advance(cursor: &mut TreeCursor<'_>, before: &mut Vec<Before>, inside: Before) -> bool {
     if cursor.goto_first_child() {
         before.push(inside);
@@ -234,7 +236,8 @@ fn advance(cursor: &mut TreeCursor<'_>, before: &mut Vec<Before>, inside: Before
     }
 }
 
-/// The first and the last row of a node, from 0. A node that ends with the end of its line does not reach into the next.
+/// Returns the first and the last row of a node, from 0. A node that ends with a line end does not extend into the next
+/// line.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (first, end) = (node.start_position().row, node.end_position());
     let last = if end.column == 0 && end.row > first { end.row - 1 } else { end.row };

@@ -1,6 +1,6 @@
-//! The trees of the grammars, lowered to [`Node`]s.
+//! Lowers the trees of the grammars to [`Node`]s.
 //!
-//! One table for all languages: where two grammars use the same name for a node, they mean the same.
+//! One table serves all languages: where two grammars use the same name for a node, they mean the same.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -11,15 +11,15 @@ use super::ir::{Function, Kind, Literal, Node};
 
 mod parts;
 
-/// How deep a file may be nested. Deeper ones were not written by hand, and are not read.
+/// Maximum nesting depth of a file. Deeper files were not written by hand and are not read.
 const DEEPEST: usize = 250;
-/// What is lowered, and how far it may go.
+/// Input and limits of lowering.
 pub(super) struct Lower<'a> {
     source: Rc<str>,
     ending: &'a str,
-    /// The line before the first of `source`.
+    /// The line before the first one of `source`.
     above: u32,
-    /// How far the text stands behind the beginning of what was parsed.
+    /// Number of macros that enclose `source`.
     macros: usize,
     until: Instant,
 }
@@ -29,7 +29,7 @@ impl<'a> Lower<'a> {
         Self { source: source.into(), ending, above: 0, macros: 0, until }
     }
 
-    /// The whole of a tree; `None` if it is too deep or takes too long.
+    /// Lowers a whole tree. `None` if it is too deep or takes too long.
     pub(super) fn root(&self, tree: Tree<'_>) -> Option<Node> {
         self.node(tree, 0)
     }
@@ -58,7 +58,7 @@ impl<'a> Lower<'a> {
         let mut marks: Vec<Node> = Vec::new();
         let mut cursor = tree.walk();
         for child in tree.named_children(&mut cursor) {
-            // Attributes of Rust stand before what they are about.
+            // Rust attributes precede the item they belong to.
             if child.kind() == "attribute_item" {
                 marks.push(self.attribute(child));
                 continue;
@@ -72,7 +72,7 @@ impl<'a> Lower<'a> {
         Some(kids)
     }
 
-    /// An attribute as a node without kids: its text says all.
+    /// Lowers an attribute to a node without children, because its text says everything.
     fn attribute(&self, tree: Tree<'_>) -> Node {
         self.make(Kind::Other, tree)
     }
@@ -97,7 +97,7 @@ impl<'a> Lower<'a> {
         };
         let node = match tree.kind() {
             "comment" | "line_comment" | "block_comment" => self.make(Kind::Comment, tree),
-            // What stands around something else and says nothing by itself.
+            // Wrappers without a meaning of their own.
             "parenthesized_expression"
             | "as_expression"
             | "non_null_expression"
@@ -123,7 +123,7 @@ impl<'a> Lower<'a> {
                 return self.node(tree.child_by_field_name("value")?, depth + 1);
             }
             "expression_statement" => {
-                // `x = 1;` and a function's last expression in Rust.
+                // `x = 1;`, and the last expression of a Rust function.
                 let inner = tree.named_child(0).filter(|_| tree.named_child_count() == 1);
                 match inner.map(|inner| self.node(inner, depth + 1)) {
                     Some(inner) => {
@@ -362,7 +362,7 @@ impl<'a> Lower<'a> {
         }
         node.kids.extend(self.field(tree, "condition", depth)?);
         node.kids.extend(self.field(tree, "consequence", depth)?);
-        // Python has several alternatives: `elif` and `else`, each of which is the else of the one before.
+        // Python has several alternatives: `elif` and `else`, each of which is the else of the previous one.
         let mut cursor = tree.walk();
         let others: Vec<Tree<'_>> = tree.children_by_field_name("alternative", &mut cursor).collect();
         let mut otherwise: Option<Node> = None;
@@ -388,7 +388,7 @@ impl<'a> Lower<'a> {
     fn repeat(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
         let mut node = self.make(Kind::Loop, tree);
         let over = ["right", "value", "condition"].iter().find_map(|name| tree.child_by_field_name(name));
-        // Go: `for _, x := range xs`, with a clause of its own.
+        // Go: `for _, x := range xs`, with its own clause.
         let clause =
             tree.named_child(0).filter(|child| matches!(child.kind(), "range_clause" | "for_clause"));
         let over = over.or_else(|| clause.and_then(|clause| clause.child_by_field_name("right")));
@@ -417,7 +417,7 @@ impl<'a> Lower<'a> {
         Some(node)
     }
 
-    /// The arms of a choice, wherever the grammar puts them.
+    /// Collects the arms of a choice, wherever the grammar puts them.
     fn arms(&self, tree: Tree<'_>, depth: usize, arms: &mut Vec<Node>) -> Option<()> {
         let mut cursor = tree.walk();
         for child in tree.named_children(&mut cursor) {
@@ -460,7 +460,7 @@ impl<'a> Lower<'a> {
                 params.push(self.text(list));
             }
             for param in named {
-                // Go: `got, want int` is one declaration of two.
+                // Go: `got, want int` is one declaration of two names.
                 let mut cursor = param.walk();
                 let several: Vec<Tree<'_>> = param.children_by_field_name("name", &mut cursor).collect();
                 if several.len() > 1 {
@@ -494,7 +494,7 @@ impl<'a> Lower<'a> {
         Some(node)
     }
 
-    /// Java's annotations, and other words before a declaration; decorators of scripts.
+    /// Java's annotations and other modifiers of a declaration; decorators of scripts.
     fn modifiers(&self, tree: Tree<'_>, depth: usize, node: &mut Node) -> Option<()> {
         let mut cursor = tree.walk();
         for child in tree.named_children(&mut cursor).filter(|child| child.kind() == "modifiers") {

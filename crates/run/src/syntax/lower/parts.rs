@@ -1,4 +1,4 @@
-//! Assignments, calls, members, lists, and macros of Rust.
+//! Assignments, calls, members, lists, and Rust macros.
 
 use tree_sitter::Node as Tree;
 
@@ -6,7 +6,7 @@ use super::super::ir::{Kind, Node};
 use super::super::parse;
 use super::Lower;
 
-/// How deep macros may stand in macros.
+/// Maximum nesting of macros.
 const MACROS: usize = 4;
 
 impl Lower<'_> {
@@ -21,7 +21,7 @@ impl Lower<'_> {
             node.kids.extend(self.field(tree, value, depth)?);
         }
         if mutable {
-            // A second node of the same name: what it holds is not known from here.
+            // A second node with the same name: its value is unknown here.
             let again = self.make(node.kind.clone(), tree);
             node.kids.push(again);
         }
@@ -83,7 +83,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn list(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        // Go: `[]T{…}`; its type is no element.
+        // Go: `[]T{…}`; its type is not an element.
         if let Some(body) = tree.child_by_field_name("body").filter(|_| tree.kind() == "composite_literal") {
             let mut whole = self.make(Kind::List, tree);
             whole.kids = self.node(body, depth + 1)?.kids;
@@ -95,19 +95,19 @@ impl Lower<'_> {
         Some(node)
     }
 
-    /// Python: `a == b`, `a in b`, `a is not b`. A chain is taken by its first sign.
+    /// Python: `a == b`, `a in b`, `a is not b`. Only the first operator of a chain counts.
     pub(super) fn comparison(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
         let mut cursor = tree.walk();
         let signs: Vec<String> =
             tree.children_by_field_name("operators", &mut cursor).map(|sign| self.text(sign)).collect();
-        // `not in` and `is not` are one sign of two words.
+        // `not in` and `is not` are one operator of two words.
         let sign = signs.first().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" "));
         let mut node = self.make(Kind::Binary(sign.unwrap_or_default()), tree);
         node.kids = self.kids(tree, depth)?;
         Some(node)
     }
 
-    /// A macro of Rust. Its arguments are tokens to the grammar, so they are read once more as those of a call.
+    /// Lowers a Rust macro. For the grammar its arguments are tokens, so they are parsed again as those of a call.
     pub(super) fn invocation(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
         let name = tree.child_by_field_name("macro").map(|name| self.text(name)).unwrap_or_default();
         let mut node = self.make(Kind::Call, tree);
@@ -119,7 +119,7 @@ impl Lower<'_> {
         if inner.trim().is_empty() {
             return Some(node);
         }
-        // The head has no end of line, so that lines stay what they are.
+        // The prefix has no line end, so that line numbers stay the same.
         let braces = self.source.get(tokens.byte_range()).is_some_and(|text| text.starts_with('{'));
         let text = if braces { format!("fn f() {{{inner}}}") } else { format!("fn f() {{ f({inner}); }}") };
         let parsed = parse(self.ending, &text, self.until)?;

@@ -1,4 +1,4 @@
-//! Functions of a file that need nothing but the language: what a copy of the code under test looks like.
+//! Finds functions that need nothing but the language itself: this is what a copy of the code under test looks like.
 
 use acquit_core::check::source::Language;
 
@@ -6,10 +6,10 @@ use super::super::ir::{Kind, Node};
 use super::scope::File;
 use super::vocabulary::asserts_by_name;
 
-/// How far calls within the file are followed.
+/// How deep to follow calls within the file.
 const DEEPEST: usize = 4;
 
-/// Modules of the standard libraries, and types with functions of their own.
+/// Modules of the standard libraries, and types with their own functions.
 const MODULES: [&str; 36] = [
     "strings",
     "strconv",
@@ -49,7 +49,7 @@ const MODULES: [&str; 36] = [
     "std",
 ];
 
-/// Methods of texts, numbers and lists.
+/// Methods of strings, numbers and lists.
 const METHODS: [&str; 62] = [
     "append",
     "join",
@@ -115,7 +115,7 @@ const METHODS: [&str; 62] = [
     "repeat",
 ];
 
-/// Words of the languages that are called like functions.
+/// Keywords and built-ins that are called like functions.
 const BUILTINS: [&str; 34] = [
     "len",
     "append",
@@ -153,7 +153,7 @@ const BUILTINS: [&str; 34] = [
     "reversed",
 ];
 
-/// The functions that are no tests, assert nothing, compute something and need nothing from elsewhere.
+/// Returns the functions that are not tests, assert nothing, compute something and need nothing from elsewhere.
 pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<String> {
     let mut found: Vec<String> = file
         .functions
@@ -170,7 +170,7 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Stri
     found
 }
 
-/// Whether a function does arithmetic, compares, or goes through something.
+/// Returns whether a function does arithmetic, compares, or iterates.
 fn computes(function: &Node) -> bool {
     let given = function.function().is_some_and(|function| !function.params.is_empty());
     given && function.any(&|node| matches!(node.kind, Kind::Binary(_) | Kind::Loop | Kind::If | Kind::Match))

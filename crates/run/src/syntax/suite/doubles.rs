@@ -1,4 +1,4 @@
-//! What a test file replaces by doubles, and what it imports.
+//! What a test file replaces by test doubles, and what it imports.
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::{Double, MOST, Outline, TEXT};
@@ -22,7 +22,7 @@ pub(super) fn add(file: &File<'_>, root: &Node, outline: &mut Outline) {
                 let double = node.kids.first().is_some_and(is_double);
                 if double { vec![last(name)] } else { Vec::new() }
             }
-            // Go: a variable of the package that holds the function.
+            // Go: a package variable that holds the function.
             Kind::Assign(name) if file.language == Language::Go && is_of_package(file, node, name) => {
                 vec![name.clone()]
             }
@@ -34,7 +34,7 @@ pub(super) fn add(file: &File<'_>, root: &Node, outline: &mut Outline) {
     }
 }
 
-/// Whether a function is given to a variable that this file does not declare.
+/// Returns whether a function is assigned to a variable that this file does not declare.
 fn is_of_package(file: &File<'_>, node: &Node, name: &str) -> bool {
     let declares = node.raw().contains(":=") || file.values.has(name) || file.functions.contains_key(name);
     !declares && node.kids.first().is_some_and(|value| value.any(&|node| node.function().is_some()))
@@ -53,7 +53,7 @@ fn text(node: &Node) -> Option<String> {
     (node.kind == Kind::Literal(Literal::Text)).then(|| node.raw().trim_matches(['"', '\'', '`']).to_owned())
 }
 
-/// The names that a call replaces.
+/// Returns the names that a call replaces.
 fn called(call: &Node, modules: &[(String, Vec<String>)]) -> Vec<String> {
     let callee = call.callee();
     let args = call.args();
@@ -66,7 +66,7 @@ fn called(call: &Node, modules: &[(String, Vec<String>)]) -> Vec<String> {
         | ["sinon", "stub" | "replace"]
         | [.., "mock", "method"] => {
             let watched = path.last() == Some(&"spyOn");
-            // A spy alone lets the call through.
+            // A plain spy lets the call through.
             if watched {
                 Vec::new()
             } else {
@@ -105,7 +105,7 @@ fn called(call: &Node, modules: &[(String, Vec<String>)]) -> Vec<String> {
     }
 }
 
-/// The modules that a file imports, with the names that come from each.
+/// Returns the modules that a file imports, with the names from each.
 pub(super) fn modules(language: Language, root: &Node) -> Vec<(String, Vec<String>)> {
     let mut modules = Vec::new();
     let words = |text: &str| -> Vec<String> {

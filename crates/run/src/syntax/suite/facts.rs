@@ -1,4 +1,4 @@
-//! What a condition says that is asserted to be true: how much, about what, or nothing at all.
+//! What an asserted condition says: how much, about what, or nothing at all.
 
 use acquit_core::check::outline::Strength;
 
@@ -10,11 +10,11 @@ use super::scope::Scope;
 pub(super) enum Fact {
     /// Something that can be false.
     Live { subject: String, about: Vec<String>, expected: Option<String>, strength: Strength },
-    /// Nothing, and why.
+    /// Nothing, with the reason.
     Dead(String),
 }
 
-/// Whether a condition must hold, or must not.
+/// Whether a condition must hold or must not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Must {
     Hold,
@@ -30,7 +30,7 @@ impl Must {
     }
 }
 
-/// Calls that tell a type, or that there is something.
+/// Calls that check a type, or that there is something.
 const SHAPES: [&str; 24] = [
     "isinstance",
     "hasattr",
@@ -57,7 +57,7 @@ const SHAPES: [&str; 24] = [
     "isDefined",
     "isObject",
 ];
-/// Calls that tell a part.
+/// Calls that check a part.
 const PARTS: [&str; 26] = [
     "contains",
     "includes",
@@ -103,7 +103,7 @@ const EQUALS: [&str; 12] = [
 ];
 
 impl Scope<'_, '_> {
-    /// What it says that a condition holds, or does not.
+    /// Returns what it means that a condition holds, or does not.
     pub(super) fn facts(&self, node: &Node, must: Must) -> Vec<Fact> {
         let mut facts = Vec::new();
         self.add_facts(node, must, 8, &mut facts);
@@ -146,7 +146,7 @@ impl Scope<'_, '_> {
                 (sign, _) => facts.push(self.comparison(sign, &node.kids[0], &node.kids[1], must)),
             },
             Kind::Call => facts.push(self.predicate(node, must)),
-            // `ok := f(); if !ok`: what the name stands for says more, unless it is only a value.
+            // `ok := f(); if !ok`: the value behind the name says more, unless it is a plain value.
             Kind::Name(name) => match self.locals.get(name) {
                 Some(value) if matches!(value.kind, Kind::Binary(_) | Kind::Unary(_)) => {
                     self.add_facts(value, must, left, facts);
@@ -202,14 +202,14 @@ impl Scope<'_, '_> {
         self.live(subject, None, strength)
     }
 
-    /// Two things that must be the same.
+    /// Judges two values that must be equal.
     pub(super) fn equality(&self, left: &Node, right: &Node) -> Fact {
         if self.is_constant(left) && self.is_constant(right) {
             return Fact::Dead("it compares constants".to_owned());
         }
         let (a, b) = (self.resolved(left), self.resolved(right));
         if a == b || left.text() == right.text() {
-            // Two values that are made alike: whether they are equal is for the code to say.
+            // Two values that are constructed alike: the code under test decides whether they are equal.
             let made = |node: &Node| is_made(node) && node.args().iter().all(|arg| self.is_constant(arg));
             if self.file.language != acquit_core::check::source::Language::Go && made(left) && made(right) {
                 return self.live(left, None, Strength::Shape);
@@ -227,16 +227,16 @@ impl Scope<'_, '_> {
         if matches!(&subject.kind, Kind::Unary(sign) if sign == "typeof") || subject.called() == "type" {
             return self.live(subject, Some(expected), Strength::Shape);
         }
-        // How many there are is a part of what there is, unless there is nothing.
+        // The number of elements is only a part of the value, unless it is zero.
         let some = is_length(subject) && expected.text() != "0";
         let most = if some { Strength::Partial } else { Strength::Exact };
         self.live(subject, Some(expected), Self::precision(expected).min(most))
     }
 
-    /// Which of two is what is asserted about, and which is what it must be.
+    /// Decides which of two sides is the subject and which is the expected value.
     pub(super) fn sides<'n>(&self, left: &'n Node, right: &'n Node) -> (&'n Node, &'n Node) {
         use acquit_core::check::source::Language;
-        // A name stands for the call that it holds the result of.
+        // A name counts as the call whose result it holds.
         let calls = |node: &Node| {
             node.any(&|node| match &node.kind {
                 Kind::Call => true,
@@ -254,7 +254,8 @@ impl Scope<'_, '_> {
         if only_right || (expected_first && !self.is_constant(right)) { (right, left) } else { (left, right) }
     }
 
-    /// Whether a value is made where it stands, so that nothing else can be the same one; with `identity`, or equal to it.
+    /// Returns whether a value is created in place, so that nothing else can be identical to it or, without `identity`,
+    /// equal to it.
     pub(super) fn is_new(node: &Node, identity: bool) -> bool {
         match &node.kind {
             Kind::Function(_) => true,
@@ -272,7 +273,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// How much an expected value says: one that fits anything says little.
+    /// Returns how much an expected value says: one that matches anything says little.
     pub(super) fn precision(expected: &Node) -> Strength {
         let mut strength = Strength::Exact;
         let top = expected.callee();
@@ -298,7 +299,7 @@ impl Scope<'_, '_> {
         let nothing = |node: &Node| matches!(node.kind, Kind::Literal(Literal::None)) || node.text() == "nil";
         match (sign, must) {
             ("==" | "===" | "is", Must::Hold) | ("!=" | "!==" | "is not", Must::Fail) => {
-                // Go: `if err != nil { t.Fatal }` says only that nothing went wrong.
+                // Go: `if err != nil { t.Fatal }` only says that nothing failed.
                 let error = self.file.language == acquit_core::check::source::Language::Go
                     && nothing(right)
                     && left.text().to_lowercase().contains("err");
@@ -319,7 +320,7 @@ impl Scope<'_, '_> {
                 let (subject, expected) = self.sides(left, right);
                 self.live(subject, Some(expected), Strength::Partial)
             }
-            // A float is compared within a tolerance.
+            // A float is compared with a tolerance.
             ("<" | "<=", Must::Hold)
                 if let Some((actual, expected)) = difference(left)
                     && is_narrow(right) =>
@@ -364,7 +365,7 @@ impl Scope<'_, '_> {
     }
 }
 
-/// A tolerance that lets almost anything through.
+/// Returns whether a tolerance accepts almost anything.
 pub(super) fn is_wide(node: &Node) -> bool {
     let value = node.kids.first().filter(|_| matches!(node.kind, Kind::Pair(_))).unwrap_or(node);
     let number = value.raw().replace('_', "");
@@ -381,7 +382,7 @@ pub(super) fn is_wide(node: &Node) -> bool {
     }
 }
 
-/// The two sides of `(a - b).abs()`, `abs(a - b)`, `math.Abs(a - b)`.
+/// Returns the two sides of `(a - b).abs()`, `abs(a - b)`, `math.Abs(a - b)`.
 fn difference(node: &Node) -> Option<(&Node, &Node)> {
     let call = Some(node).filter(|node| matches!(node.called(), "abs" | "Abs" | "fabs"))?;
     let object = call.kids.first().and_then(|callee| callee.kids.first());
@@ -392,13 +393,13 @@ fn difference(node: &Node) -> Option<(&Node, &Node)> {
     }
 }
 
-/// A tolerance for what floats lose, and not for another result.
+/// Returns whether a tolerance covers only rounding errors of floats and no other result.
 fn is_narrow(node: &Node) -> bool {
     let text = node.raw().replace('_', "");
     text.ends_with("EPSILON") || text.parse::<f64>().is_ok_and(|number| number <= 0.001)
 }
 
-/// A value that is made where it stands, by a constructor.
+/// Returns whether a value is created in place by a constructor.
 fn is_made(node: &Node) -> bool {
     let path = node.kids.first().filter(|_| node.kind == Kind::Call).map(Node::path).unwrap_or_default();
     match path.as_slice() {
@@ -416,7 +417,7 @@ pub(super) fn is_length(node: &Node) -> bool {
     }
 }
 
-/// `a > 0` and `a <= 0`, `a` and `not a`, `a.is_ok()` and `a.is_err()`.
+/// Detects `a > 0` and `a <= 0`, `a` and `not a`, `a.is_ok()` and `a.is_err()`.
 fn are_opposite(left: &Node, right: &Node) -> bool {
     const SIGNS: [(&str, &str); 5] =
         [("==", "!="), ("===", "!=="), (">", "<="), ("<", ">="), ("is", "is not")];
@@ -448,7 +449,7 @@ fn are_opposite(left: &Node, right: &Node) -> bool {
     }
 }
 
-/// `>= 0`, `> -1`.
+/// Detects `>= 0`, `> -1`.
 pub(super) fn is_below(node: &Node, sign: &str) -> bool {
     let number = node.text().parse::<f64>();
     number.is_ok_and(|number| number < 0.0 || (number == 0.0 && sign.contains('=')))

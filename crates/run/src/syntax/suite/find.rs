@@ -1,4 +1,4 @@
-//! Where the tests of a file are.
+//! Finds the tests of a file.
 
 use acquit_core::check::outline::{Deed, MANY, Skip};
 use acquit_core::check::source::Language;
@@ -8,7 +8,7 @@ use super::scope::{File, Names, Scope};
 use super::skips::{attributes, decorators};
 use super::{Case, Fails, Suite, mark, script, skipped};
 
-/// What is known on the way down to a test.
+/// Context of a test from the nodes around it.
 #[derive(Clone, Default)]
 pub(super) struct Around {
     pub(super) path: Vec<String>,
@@ -38,7 +38,7 @@ impl Around {
     }
 }
 
-/// The tests of a file.
+/// Returns the tests of a file.
 pub(super) fn suite<'a>(file: &File<'a>, root: &'a Node) -> Suite<'a> {
     let mut suite = Suite::default();
     let around = Around { skip: build_tag(file, root), ..Around::default() };
@@ -47,7 +47,7 @@ pub(super) fn suite<'a>(file: &File<'a>, root: &'a Node) -> Suite<'a> {
     suite
 }
 
-/// Go: a file with a build constraint is compiled only where it holds.
+/// Go: a file with a build constraint is compiled only where the constraint holds.
 fn build_tag(file: &File<'_>, root: &Node) -> Option<Skip> {
     if file.language != Language::Go {
         return None;
@@ -80,7 +80,7 @@ pub(super) fn descend<'a>(
         Kind::Class(name, bases) => {
             let inner = class(file, node, around, suite).inside(name);
             let inner = Around { rows: None, ..inner };
-            // Whose methods are tests by their name alone.
+            // In such a class, methods are tests by their name alone.
             let inner = if bases.contains("TestCase") { Around { path: inner.path, ..inner } } else { inner };
             deeper(&node.kids, &inner, suite);
         }
@@ -129,7 +129,7 @@ pub(super) fn descend<'a>(
     }
 }
 
-/// What a class or module says about all tests in it.
+/// Reads what a class or module says about all tests in it.
 fn class<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite<'a>) -> Around {
     let skip = match file.language {
         Language::Python => {
@@ -175,7 +175,7 @@ fn java_class(file: &File<'_>, node: &Node, around: &Around) -> Option<Skip> {
     marks.skip
 }
 
-/// A function that may be a test.
+/// Adds a function that may be a test.
 fn test<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite<'a>) {
     let Some(function) = node.function() else { return };
     let name = function.name.as_str();
@@ -256,7 +256,7 @@ fn test<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite<
     suite.cases.push(case);
 }
 
-/// Python: a name that is given to something else afterwards is no test any more.
+/// Python: a name that is reassigned later is not a test any more.
 fn replaced<'a>(file: &File<'a>, root: &'a Node, suite: &mut Suite<'a>) {
     if file.language != Language::Python {
         return;
@@ -291,7 +291,7 @@ fn replaced<'a>(file: &File<'a>, root: &'a Node, suite: &mut Suite<'a>) {
 }
 
 impl Fails {
-    /// By which error a test must end, as it is written.
+    /// Classifies the error with which a test must end, as written.
     pub(super) fn by(error: &str) -> Self {
         let general = ["AssertionError", "Throwable", "AssertionFailedError"];
         if general.iter().any(|name| error.contains(name)) || error.trim() == "Error.class" {

@@ -1,8 +1,8 @@
-//! Assertions that are calls: `expect(x).toBe(y)`, `assertEquals(x, y)`, `assert_eq!(x, y)`, `require.NoError(t, err)`, and
-//! those of the other libraries that people use.
+//! Assertions that are calls: `expect(x).toBe(y)`, `assertEquals(x, y)`, `assert_eq!(x, y)`, `require.NoError(t, err)`,
+//! and those of other common libraries.
 //!
-//! What a matcher demands is told by the words that its name is made of, because libraries agree on them. A name that is
-//! not known counts as an assertion of full strength: what matters is whether it is there afterwards too.
+//! The words in the name of a matcher tell what it demands, because libraries agree on them. An unknown name counts as
+//! an assertion of full strength: what matters is whether it still exists afterwards.
 
 use acquit_core::check::outline::Strength;
 use acquit_core::check::source::Language;
@@ -18,18 +18,18 @@ use super::vocabulary::{
 /// An assertion.
 pub(super) struct Assertion {
     pub(super) facts: Vec<Fact>,
-    /// What becomes of assertions in the functions that it is given.
+    /// What happens to assertions in the functions passed to it.
     pub(super) inner: Inner,
-    /// Whether it must be awaited or returned to be made at all.
+    /// Whether it takes effect only if it is awaited or returned.
     pub(super) promised: bool,
-    /// Whether it demands that the code that it is given throws.
+    /// Whether it demands that the code passed to it throws.
     pub(super) throws: bool,
 }
 
-/// What becomes of assertions in the functions that an assertion is given.
+/// What happens to assertions in the functions passed to an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inner {
-    /// They are made.
+    /// They take effect.
     Made,
     /// They are expected to fail.
     Inverted,
@@ -40,7 +40,7 @@ struct Link<'n> {
     args: Option<&'n [Node]>,
 }
 
-/// The call or name that a chain begins with, and its links.
+/// Returns the call or name that a chain starts with, and its links.
 fn chain(node: &Node) -> (&Node, Vec<Link<'_>>) {
     let (mut links, mut node) = (Vec::new(), node);
     loop {
@@ -66,7 +66,7 @@ fn chain(node: &Node) -> (&Node, Vec<Link<'_>>) {
 }
 
 impl Scope<'_, '_> {
-    /// What a node asserts, if it is an assertion.
+    /// Returns what a node asserts, if it is an assertion.
     pub(super) fn assertion(&self, node: &Node) -> Option<Assertion> {
         let (root, links) = chain(node);
         if root.kind == Kind::Call && (ROOTS.contains(&root.called()) || root.callee() == "expect.soft") {
@@ -100,7 +100,7 @@ impl Scope<'_, '_> {
         Some(self.matched(root.args(), links, word))
     }
 
-    /// `expect(subject)` and the links behind it.
+    /// Judges `expect(subject)` and the links after it.
     fn matched(&self, args: &[Node], links: &[Link<'_>], root: &str) -> Assertion {
         let mut assertion =
             Assertion { facts: Vec::new(), inner: Inner::Made, promised: false, throws: false };
@@ -158,7 +158,7 @@ impl Scope<'_, '_> {
         assertion
     }
 
-    /// One matcher about one subject.
+    /// Judges one matcher on one subject.
     fn one_match(&self, subject: &Node, name: &str, given: &[Node], negated: bool) -> Vec<Fact> {
         let essence = essential(name);
         let truth = match essence.as_str() {
@@ -238,7 +238,7 @@ impl Scope<'_, '_> {
         vec![self.live(subject, given.first(), strength)]
     }
 
-    /// `assertEquals(a, b)` and its like.
+    /// Judges `assertEquals(a, b)` and the like.
     fn plain(&self, call: &Node) -> Option<Assertion> {
         let callee = call.kids.first()?;
         let path = callee.path();
@@ -349,9 +349,9 @@ impl Scope<'_, '_> {
                 let class = classes.clone().find(|arg| {
                     !matches!(arg.kind, Kind::Pair(_) | Kind::Literal(_)) && !arg.text().contains("=>")
                 });
-                // `assert.throws(f, error => …)`: the second function looks at the error.
+                // `assert.throws(f, error => …)`: the second function checks the error.
                 let script = self.file.language == Language::Script;
-                // One that does not use it, such as `() => true`, takes any error.
+                // A function that does not use its parameter, such as `() => true`, accepts any error.
                 let uses = |arg: &&&Node| {
                     let params =
                         arg.function().map(|function| function.params.as_slice()).unwrap_or_default();
@@ -385,7 +385,7 @@ impl Scope<'_, '_> {
                 vec![self.thrown(subject, class.copied(), strength)]
             }
             ("that", Some(first)) if args.len() >= 2 => {
-                // Hamcrest: `assertThat(actual, is(3))`, perhaps with a reason first.
+                // Hamcrest: `assertThat(actual, is(3))`, possibly with a reason first.
                 let (subject, matcher) = match args {
                     [_, subject, matcher] | [subject, matcher, ..] => (*subject, *matcher),
                     _ => (first, first),
@@ -452,7 +452,7 @@ impl Scope<'_, '_> {
         assertion
     }
 
-    /// Whether a statement is an assertion that is not about something thrown.
+    /// Returns whether a statement is an assertion other than one about a thrown error.
     pub(super) fn asserts(&self, node: &Node) -> bool {
         match &node.kind {
             Kind::Assert => true,
@@ -462,7 +462,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The functions that code comes from which must throw. What it asserts besides is no part of that.
+    /// Returns the functions behind code that must throw. Other assertions in it do not count.
     pub(super) fn about_thrown(&self, code: &Node) -> Vec<String> {
         let body = code.function().and_then(|_| code.kids.first()).unwrap_or(code);
         if body.kind != Kind::Block || !body.kids.iter().any(|kid| !self.asserts(kid)) {
@@ -483,7 +483,7 @@ impl Scope<'_, '_> {
         fact
     }
 
-    /// Whether a function that is given an error says anything about it.
+    /// Returns whether a function that gets an error checks anything about it.
     fn looks_at_error(&self, function: &Node) -> bool {
         let asserts = |node: &Node| node.kind == Kind::Call && self.assertion(node).is_some();
         let gives = |node: &Node| {
@@ -493,7 +493,8 @@ impl Scope<'_, '_> {
         function.any(&|node| asserts(node) || node.kind == Kind::Throw || gives(node))
     }
 
-    /// Whether an equality converts both sides before it compares them: `equal` of node's `assert`, but not `strictEqual`.
+    /// Returns whether an equality converts both sides before comparing: `equal` of node's `assert`, but not
+    /// `strictEqual`.
     fn is_loose(&self, call: &Node) -> bool {
         let path = call.kids.first().map(|callee| callee.path()).unwrap_or_default();
         self.file.language == Language::Script
@@ -518,7 +519,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// Whether a call is a matcher itself, as in `is(equalTo(3))`.
+    /// Returns whether a call is itself a matcher, as in `is(equalTo(3))`.
     fn value_matcher(call: &Node) -> bool {
         matches!(
             call.called(),

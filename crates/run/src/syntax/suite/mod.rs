@@ -26,32 +26,32 @@ use scope::{File, Names, Scope};
 use vocabulary::asserts_by_name;
 use walk::{Found, Walk, Way};
 
-/// A test that was found, before its body was looked at.
+/// A test before its body is examined.
 struct Case<'a> {
     name: String,
     path: Vec<String>,
-    /// Where its name stands.
+    /// Line of its name.
     line: u32,
-    /// Where it ends.
+    /// Last line.
     last: u32,
     /// `None` for a test that is only announced.
     function: Option<&'a Node>,
     skip: Option<Skip>,
     rows: u32,
-    /// What it is expected to end with, if not well.
+    /// The expected failure, if any.
     fails: Option<Fails>,
 }
 
 /// A test that is expected to fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fails {
-    /// By anything, so also by an assertion in it.
+    /// With any error, including one of an assertion in it.
     Anyhow,
-    /// By something that no assertion raises.
+    /// With an error that no assertion raises.
     Specific,
 }
 
-/// What was found in a file.
+/// Tests found in a file.
 #[derive(Default)]
 struct Suite<'a> {
     cases: Vec<Case<'a>>,
@@ -109,7 +109,7 @@ pub(super) fn outline(language: Language, root: &Node) -> Outline {
     outline
 }
 
-/// What the file defines outside of functions.
+/// Collects what the file defines outside of functions.
 fn file(language: Language, root: &Node) -> File<'_> {
     let mut file = File {
         language,
@@ -121,7 +121,7 @@ fn file(language: Language, root: &Node) -> File<'_> {
         asserting: script::assertions(language, root),
     };
     for (module, names) in doubles::modules(language, root) {
-        // Its `equal` is `==`, unless it is the strict one by another name.
+        // Its `equal` is `==`, unless it is the strict one under another name.
         if matches!(module.as_str(), "assert" | "node:assert") && !names.iter().any(|name| name == "strict") {
             file.loose.extend(names.iter().cloned());
         }
@@ -145,7 +145,7 @@ fn file(language: Language, root: &Node) -> File<'_> {
             Kind::Import(here, there) => {
                 file.imports.insert(here, there);
             }
-            // The functions of a group of tests stand in the function that the group is.
+            // The functions of a test group are inside the function that forms the group.
             Kind::Call if language == Language::Script && script::is_suite(node) => {
                 for arg in node.args().iter().filter(|arg| arg.function().is_some()) {
                     open.extend(arg.kids.iter());

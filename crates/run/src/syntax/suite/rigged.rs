@@ -1,7 +1,7 @@
-//! Assertions that are replaced by something that cannot fail: functions of a library that are given another value, matchers
-//! and macros of the same name, values that equal everything, and extensions that take a failure for themselves.
+//! Detects assertions that are replaced by something that cannot fail: library functions that are reassigned, matchers
+//! and macros with the same name, values that equal everything, and extensions that swallow a failure.
 //!
-//! It does not matter where that stands. A helper, a setup file or the code under test disarms the tests of every file.
+//! The location does not matter. A helper, a setup file or the code under test can disarm the tests of every file.
 
 use acquit_core::check::outline::Deed;
 use acquit_core::check::source::Language;
@@ -11,7 +11,7 @@ use super::scope::File;
 use super::script::LIBRARIES;
 use super::{Suite, mark};
 
-/// Assertions that libraries have, by their essential names: another one is the project's own.
+/// Assertions of libraries, by their essential names. Others are the project's own.
 const KNOWN: [&str; 40] = [
     "equal",
     "equals",
@@ -64,7 +64,7 @@ pub(super) fn add(file: &File<'_>, root: &Node, suite: &mut Suite<'_>) {
                 equals_everything(file.language, node) || takes_failures(file.language, node)
             }
             Kind::Other if file.language == Language::Rust => is_macro(node.raw()),
-            // Go: a panic that nobody hears of.
+            // Go: a panic that is silently recovered.
             Kind::Statement if file.language == Language::Go => {
                 node.kids.first().is_some_and(|call| call.called() == "recover")
             }
@@ -76,13 +76,13 @@ pub(super) fn add(file: &File<'_>, root: &Node, suite: &mut Suite<'_>) {
     }
 }
 
-/// Whether a name is one of a library's own assertions.
+/// Returns whether a name is an assertion of a library.
 fn is_known(name: &str) -> bool {
     let bare = super::vocabulary::essential(name);
     KNOWN.contains(&bare.as_str()) || KNOWN.contains(&bare.trim_start_matches("not"))
 }
 
-/// Whether a name stands for a library of assertions.
+/// Returns whether a name refers to an assertion library.
 fn is_library(file: &File<'_>, name: &str) -> bool {
     let name = name.trim();
     match file.language {
@@ -101,7 +101,7 @@ fn is_library(file: &File<'_>, name: &str) -> bool {
     }
 }
 
-/// `assert.equal`, `unittest.TestCase.assertEqual`, `assert[name]`.
+/// Detects `assert.equal`, `unittest.TestCase.assertEqual`, `assert[name]`.
 fn is_assertion(file: &File<'_>, left: &str) -> bool {
     if let Some((object, _)) = left.split_once('[').filter(|_| left.ends_with(']')) {
         return file.language == Language::Script && is_library(file, object);
@@ -116,7 +116,7 @@ fn text(node: &Node) -> Option<&str> {
     (node.kind == Kind::Literal(Literal::Text)).then(|| node.raw().trim_matches(['"', '\'', '`']))
 }
 
-/// Calls that replace an assertion.
+/// Detects calls that replace an assertion.
 fn replaces(file: &File<'_>, call: &Node) -> bool {
     let callee = call.callee();
     let args = call.args();
@@ -138,7 +138,7 @@ fn replaces(file: &File<'_>, call: &Node) -> bool {
         ["Object" | "Reflect", "defineProperty" | "set"]
         | [.., "mock", "method"]
         | ["sinon", "stub" | "replace"] => is_library(file, &object) && is_known(name),
-        // A spy alone lets the call through.
+        // A plain spy lets the call through.
         [.., "spyOn", "()", word] if word.starts_with("mock") => {
             let spy = call.kids.first().and_then(|callee| callee.kids.first());
             spy.is_some_and(|spy| {
@@ -160,7 +160,7 @@ fn replaces(file: &File<'_>, call: &Node) -> bool {
     }
 }
 
-/// The only thing that a function gives, if that is all it does.
+/// Returns the only value that a function returns, if it does nothing else.
 fn gives(function: &Node) -> Option<&Node> {
     let body = function.kids.first()?;
     let mut kids = body.kids.iter().filter(|kid| kid.kind != Kind::Comment);
@@ -171,7 +171,7 @@ fn gives(function: &Node) -> Option<&Node> {
     if only.kind == Kind::Return { only.kids.first() } else { Some(only) }
 }
 
-/// `def __eq__(self, other): return True`, `equals(Object other) { return true; }`.
+/// Detects `def __eq__(self, other): return True`, `equals(Object other) { return true; }`.
 fn equals_everything(language: Language, node: &Node) -> bool {
     let name = node.function().map(|function| function.name.as_str()).unwrap_or_default();
     let wanted = match (language, name) {
@@ -182,7 +182,7 @@ fn equals_everything(language: Language, node: &Node) -> bool {
     gives(node).is_some_and(|value| value.kind == Kind::Literal(wanted))
 }
 
-/// An extension of JUnit that gets the failure of a test and does not pass it on.
+/// Detects a JUnit extension that gets the failure of a test and does not rethrow it.
 fn takes_failures(language: Language, node: &Node) -> bool {
     let name = node.function().map(|function| function.name.as_str()).unwrap_or_default();
     let throws = || node.any(&|node| node.kind == Kind::Throw);
@@ -198,7 +198,7 @@ fn takes_failures(language: Language, node: &Node) -> bool {
         }
 }
 
-/// A macro of Rust by the name of one of the standard library's assertions.
+/// Detects a Rust macro with the name of a standard assertion.
 fn is_macro(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("macro_rules!") else { return false };
     let name: String = rest.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();

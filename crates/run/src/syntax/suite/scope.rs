@@ -1,4 +1,4 @@
-//! What names stand for in a file and in a test, and whether an expression can be anything but what it is.
+//! What names refer to in a file and in a test, and whether an expression is constant.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,32 +6,32 @@ use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Literal, Node};
 
-/// How far a name is followed.
+/// How far to follow a name.
 const FOLLOWED: usize = 6;
 
-/// What a file defines at its top and in its classes.
+/// What a file defines at the top level and in its classes.
 pub(super) struct File<'a> {
     pub(super) language: Language,
-    /// Functions by name, with those of classes.
+    /// Functions by name, including those of classes.
     pub(super) functions: HashMap<&'a str, &'a Node>,
-    /// Values that are given once.
+    /// Values that are assigned once.
     pub(super) values: Names<'a>,
-    /// Names that come from elsewhere, with what they are called there.
+    /// Imported names, with their original names.
     pub(super) imports: HashMap<&'a str, &'a str>,
-    /// All names that stand in its imports.
+    /// All names that occur in imports.
     pub(super) imported: HashSet<String>,
-    /// Names of assertion libraries that compare after converting both sides.
+    /// Names of assertion libraries that convert both sides before comparing.
     pub(super) loose: HashSet<String>,
-    /// Assertions that have a name of their own here, with what the library calls them; and names of libraries of assertions.
+    /// Local names of assertions, with the library's names for them; and names of assertion libraries.
     pub(super) asserting: HashMap<String, String>,
 }
 
-/// What is assigned to names; `None` where that is not a value that can be seen.
+/// Values assigned to names. `None` if a value is not visible.
 #[derive(Clone, Default)]
 pub(super) struct Names<'a>(HashMap<&'a str, Vec<Option<&'a Node>>>);
 
 impl<'a> Names<'a> {
-    /// Everything that is assigned below a node.
+    /// Collects everything that is assigned below a node.
     pub(super) fn below(root: &'a Node) -> Self {
         let mut names = Self::default();
         for node in root.all() {
@@ -45,7 +45,7 @@ impl<'a> Names<'a> {
         let words = left.split(|char: char| !char.is_alphanumeric() && char != '_' && char != '.');
         let words: Vec<&str> = words.filter(|word| !word.is_empty() && *word != "mut").collect();
         let value = node.kids.first();
-        // `got, want := f(), 3`: each has its own.
+        // `got, want := f(), 3`: each name has its own value.
         let own = value.filter(|value| {
             matches!(value.kind, Kind::List | Kind::Other)
                 && words.len() > 1
@@ -57,7 +57,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The value of a name that is assigned once.
+    /// Returns the value of a name that is assigned once.
     pub(super) fn get(&self, name: &str) -> Option<&'a Node> {
         match self.0.get(name)?.as_slice() {
             [Some(value)] => Some(value),
@@ -65,21 +65,21 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Whether the name is given anything.
+    /// Returns whether anything is assigned to the name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 }
 
-/// What names stand for inside of a function.
+/// What names refer to inside a function.
 pub(super) struct Scope<'f, 'a> {
     pub(super) file: &'f File<'a>,
     pub(super) locals: Names<'a>,
-    /// The whole text of the function, to see what is passed on by reference.
+    /// The whole text of the function, to detect what is passed by reference.
     text: &'a str,
 }
 
-/// Functions of a language itself that give the same for the same, and that no project tests.
+/// Built-in functions that return the same result for the same input, and that no project tests.
 fn pure(language: Language) -> &'static [&'static str] {
     match language {
         Language::Python => &[
@@ -118,19 +118,19 @@ impl<'f, 'a> Scope<'f, 'a> {
         Self { file, locals: Names::below(function), text: function.raw() }
     }
 
-    /// Whether a function is the language's own, and not one of the project by the same name.
+    /// Returns whether a function is a built-in, and not one of the project with the same name.
     fn is_pure(&self, name: &str) -> bool {
         pure(self.file.language).contains(&name)
             && !self.file.functions.contains_key(name)
             && !self.file.imported.contains(name)
     }
 
-    /// What a name stands for, if that is to be seen.
+    /// Returns what a name refers to, if that is visible.
     pub(super) fn value(&self, name: &str) -> Option<&'a Node> {
         if self.locals.has(name) { self.locals.get(name) } else { self.file.values.get(name) }
     }
 
-    /// Whether a node is the same in every run, whatever the code under test does.
+    /// Returns whether a node is the same in every run, whatever the code under test does.
     pub(super) fn is_constant(&self, node: &Node) -> bool {
         self.constant(node, FOLLOWED)
     }
@@ -141,14 +141,14 @@ impl<'f, 'a> Scope<'f, 'a> {
         match &node.kind {
             Kind::Literal(_) => true,
             Kind::List | Kind::Pair(_) | Kind::Unary(_) | Kind::Binary(_) => {
-                // The key of a pair is no kid.
+                // The key of a pair is not a child.
                 all(&node.kids) && !node.raw().contains("...")
             }
             Kind::Name(name) if matches!(name.as_str(), "undefined" | "NaN" | "Infinity") => true,
             Kind::Name(name) => {
                 let passed = [format!("&{name}"), format!("&mut {name}"), format!("{name}.")];
                 let value = self.value(name).filter(|_| !passed.iter().any(|form| self.text.contains(form)));
-                // What a list holds can be changed without an assignment.
+                // The content of a list can change without an assignment.
                 value.is_some_and(|value| value.kind != Kind::List && self.constant(value, left))
             }
             Kind::Call => {
@@ -167,7 +167,7 @@ impl<'f, 'a> Scope<'f, 'a> {
         }
     }
 
-    /// Whether a condition is always true, always false, or neither.
+    /// Returns whether a condition is always true, always false, or neither.
     pub(super) fn truth(&self, node: &Node) -> Option<bool> {
         self.true_or_false(node, FOLLOWED)
     }
@@ -225,8 +225,8 @@ impl<'f, 'a> Scope<'f, 'a> {
         }
     }
 
-    /// Whether the code under test decides about a condition: it calls something, or asks for what a call gave. What the machine
-    /// decides is something else.
+    /// Returns whether the code under test decides a condition: it calls something, or uses the result of a call. A
+    /// condition that depends on the machine does not count.
     pub(super) fn is_result(&self, node: &Node) -> bool {
         const MACHINE: [&str; 14] = [
             "platform",
@@ -254,14 +254,14 @@ impl<'f, 'a> Scope<'f, 'a> {
             Kind::Call => !self.is_pure(node.called()),
             Kind::Name(name) if self.locals.has(name) => match self.locals.get(name) {
                 Some(value) => self.comes_from_call(value, left),
-                // Given more than once, such as an error that may be caught.
+                // Assigned more than once, such as an error that may be caught.
                 None => true,
             },
             _ => false,
         })
     }
 
-    /// How many entries something has that is looped over; `None` if that is not to be seen.
+    /// Returns the number of entries of an iterated value. `None` if that is not visible.
     pub(super) fn entries(&self, node: &Node) -> Option<u32> {
         let count = |list: &Node| u32::try_from(list.kids.len()).ok();
         match &node.kind {
@@ -304,7 +304,7 @@ impl<'f, 'a> Scope<'f, 'a> {
         }
     }
 
-    /// The text of an expression with names replaced by what they stand for, once.
+    /// Returns the text of an expression with names replaced by their values, once.
     pub(super) fn resolved(&self, node: &Node) -> String {
         match &node.kind {
             Kind::Name(name) => match self.locals.get(name) {
@@ -316,7 +316,7 @@ impl<'f, 'a> Scope<'f, 'a> {
         }
     }
 
-    /// The functions that an expression comes from, or the names in it if there are none.
+    /// Returns the functions that an expression comes from, or the names in it if there are none.
     pub(super) fn about(&self, node: &Node) -> Vec<String> {
         let (mut called, mut named) = (Vec::new(), Vec::new());
         self.collect(node, FOLLOWED, &mut called, &mut named);
@@ -351,8 +351,8 @@ impl<'f, 'a> Scope<'f, 'a> {
     }
 }
 
-/// `String.from`, `Vec::from`, `List.of`: the object is a type of the language's own library, and no value. A type of the project is what its
-/// tests are about: `Celsius::from(3)`, `Money.of(2)`.
+/// Detects `String.from`, `Vec::from`, `List.of`: the object is a type of the standard library, not a value. A type of
+/// the project is what its tests are about: `Celsius::from(3)`, `Money.of(2)`.
 fn is_own_type(node: &Node) -> bool {
     const OWN: [&str; 41] = [
         "String",

@@ -13,7 +13,7 @@ use super::{Case, Suite, mark, skipped};
 const TESTS: [&str; 8] = ["it", "test", "specify", "fit", "xit", "xtest", "xspecify", "Deno"];
 const SUITES: [&str; 8] =
     ["describe", "suite", "context", "fdescribe", "xdescribe", "xcontext", "xsuite", "fcontext"];
-/// Members of `test` that are no tests.
+/// Members of `test` that are not tests.
 const OTHERS: [&str; 13] = [
     "beforeEach",
     "afterEach",
@@ -30,7 +30,7 @@ const OTHERS: [&str; 13] = [
     "mock",
 ];
 
-/// Modules of assertions.
+/// Assertion modules.
 pub(super) const LIBRARIES: [&str; 8] = [
     "assert",
     "node:assert",
@@ -42,8 +42,8 @@ pub(super) const LIBRARIES: [&str; 8] = [
     "uvu/assert",
 ];
 
-/// The assertions that a file imports or takes out of a library by a name of their own, each with the library's name for it. A
-/// library itself stands for itself, under the empty name.
+/// Returns the assertions that a file imports or extracts from a library under local names, each with the library's
+/// name for it. A library itself maps to itself, under the empty name.
 pub(super) fn assertions(language: Language, root: &Node) -> HashMap<String, String> {
     let mut found = HashMap::new();
     if language != Language::Script {
@@ -87,7 +87,7 @@ pub(super) fn assertions(language: Language, root: &Node) -> HashMap<String, Str
     found
 }
 
-/// Whether a call is a group of tests, by its own name.
+/// Returns whether a call is a test group, by its name.
 pub(super) fn is_suite(call: &Node) -> bool {
     let path = call.kids.first().map(Node::path).unwrap_or_default();
     path.first().is_some_and(|root| SUITES.contains(root))
@@ -208,7 +208,7 @@ pub(super) fn call<'a>(
     }
 }
 
-/// A call that is no test, in whose functions there may be some.
+/// Handles a call that is not a test, but whose functions may contain some.
 fn other<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite<'a>, depth: usize) {
     let word = node.called();
     if matches!(word, "beforeEach" | "before" | "beforeAll" | "setup") {
@@ -246,7 +246,7 @@ fn other<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite
     }
 }
 
-/// `it.skipIf(condition)(…)`, `it.runIf(condition)(…)`: the condition, and the truth by which it skips.
+/// `it.skipIf(condition)(…)`, `it.runIf(condition)(…)`: returns the condition, and the value for which it skips.
 fn condition(node: &Node) -> Option<(&Node, bool)> {
     let callee = node.kids.first()?;
     let wanted = match callee.called() {
@@ -257,7 +257,7 @@ fn condition(node: &Node) -> Option<(&Node, bool)> {
     Some((callee.args().first()?, wanted))
 }
 
-/// The rows of `it.each(table)(…)`.
+/// Returns the number of rows of `it.each(table)(…)`.
 fn rows(scope: &Scope<'_, '_>, node: &Node) -> Option<u32> {
     let callee = node.kids.first()?;
     if callee.kind != Kind::Call || !matches!(callee.called(), "each" | "for") {
@@ -271,7 +271,7 @@ fn rows(scope: &Scope<'_, '_>, node: &Node) -> Option<u32> {
     Some(scope.entries(table).unwrap_or(MANY))
 }
 
-/// A function in place of `it` that never runs what it is given.
+/// Detects a replacement of `it` that never runs the function passed to it.
 fn is_stub(function: &Node) -> bool {
     let params = function.function().map(|function| function.params.clone()).unwrap_or_default();
     let calls = |node: &Node| {

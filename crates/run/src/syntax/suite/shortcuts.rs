@@ -1,7 +1,9 @@
-//! Fixed answers to fixed questions in code that is no test: `if total == 100 and parts == 3: return [34, 33, 33]`.
+//! Detects hard-coded answers to fixed inputs in code that is not a test:
+//! `if total == 100 and parts == 3: return [34, 33, 33]`.
 //!
-//! Whether one is a rule of its own or the example of a test by heart is told by whoever sees the tests too. Here only the
-//! form counts: equalities with literals, nothing but literals returned, and a function that computes something otherwise.
+//! Whether one is a legitimate rule or a memorized example of a test is decided elsewhere, with the tests at hand. Here
+//! only the form counts: equalities with literals, only literals returned, and a function that otherwise computes
+//! something.
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::{Shortcut, TEXT, literals};
@@ -10,10 +12,10 @@ use acquit_core::check::source::Language;
 use super::super::ir::{Kind, Literal, Node};
 use super::scope::File;
 
-/// The most that are told of one file.
+/// Maximum number of shortcuts to report per file.
 const MOST: usize = 500;
 
-/// The shortcuts of a file.
+/// Returns the shortcuts of a file.
 pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shortcut> {
     let mut found = Vec::new();
     for (name, function) in &file.functions {
@@ -43,8 +45,8 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shor
     found
 }
 
-/// Conditions of a function that hold for certain values only, whatever follows from them: `if text == " tea-7" { text = "TEA-7" }`,
-/// `count < limit || limit == 5 && count == 5`. They have no output.
+/// Returns the conditions of a function that hold only for certain values, whatever follows from them:
+/// `if text == " tea-7" { text = "TEA-7" }`, `count < limit || limit == 5 && count == 5`. They have no output.
 fn questions(name: &str, function: &Node) -> Vec<Shortcut> {
     let (mut found, mut open) = (Vec::new(), vec![function]);
     while let Some(node) = open.pop() {
@@ -68,7 +70,8 @@ fn questions(name: &str, function: &Node) -> Vec<Shortcut> {
     found
 }
 
-/// The values that a condition asks for: one list for equalities that are joined by `and`, and one for each member of a list.
+/// Returns the values that a condition tests for: one list for equalities joined by `and`, and one for each member of a
+/// list.
 fn asked(node: &Node) -> Vec<Vec<String>> {
     /// A name, a field of one, or several of them at once.
     fn is_plain(node: &Node) -> bool {
@@ -119,7 +122,7 @@ fn asked(node: &Node) -> Vec<Vec<String>> {
     vec![both.iter().flat_map(text).collect()]
 }
 
-/// The tables of fixed answers that a function looks things up in: its own, and those of the file that it names.
+/// Returns the tables of fixed answers that a function uses: its own, and those of the file that it names.
 fn tables<'a>(file: &File<'a>, function: &'a Node) -> Vec<&'a Node> {
     let mut tables: Vec<&Node> = Vec::new();
     for node in function.all() {
@@ -136,7 +139,8 @@ fn tables<'a>(file: &File<'a>, function: &'a Node) -> Vec<&'a Node> {
     tables
 }
 
-/// The keys and values of a table, if all of them are fixed: `{key: value}`, `new Map([[key, value]])`, `Map.of(key, value)`.
+/// Returns the keys and values of a table, if all of them are fixed: `{key: value}`, `new Map([[key, value]])`,
+/// `Map.of(key, value)`.
 fn entries(table: &Node) -> Vec<(String, &Node)> {
     let pair = |node: &'_ Node| -> bool { node.kind == Kind::List && node.kids.len() == 2 };
     let found: Vec<(String, &Node)> = match &table.kind {
@@ -166,14 +170,14 @@ fn entries(table: &Node) -> Vec<(String, &Node)> {
     if found.len() == rows && found.iter().all(|(_, value)| is_fixed(value)) { found } else { Vec::new() }
 }
 
-/// The key of a pair as it stands, and its value.
+/// Returns the key of a pair as written, and its value.
 fn entry(pair: &Node) -> Option<(String, &Node)> {
     let value = pair.kids.first().filter(|_| matches!(pair.kind, Kind::Pair(_)))?;
     let at = pair.raw().rfind(value.raw())?;
     Some((pair.raw().get(..at)?.to_owned(), value))
 }
 
-/// Whether a function gives something that is not written down in it.
+/// Returns whether a function returns something that is not a literal in it.
 fn computes(language: Language, function: &Node) -> bool {
     let given = |node: &Node| node.kids.first().is_some_and(|value| !is_fixed(value));
     let returns = function.any(&|node| node.kind == Kind::Return && given(node));
@@ -182,13 +186,13 @@ fn computes(language: Language, function: &Node) -> bool {
     returns || language == Language::Rust && last.is_some_and(|last| !is_fixed(last))
 }
 
-/// Nothing but literals, perhaps in lists, or in the call that makes a value of one.
+/// Returns whether a node consists only of literals, possibly in lists or in a constructor call.
 fn is_fixed(node: &Node) -> bool {
     let inner = |nodes: &[Node]| !nodes.is_empty() && nodes.iter().all(is_fixed);
     match &node.kind {
         Kind::Literal(_) => true,
         Kind::List | Kind::Unary(_) | Kind::Statement | Kind::Pair(_) | Kind::Other => inner(&node.kids),
-        // `Some(3)`, `Decimal("1.5")`, `List.of(1, 2)`: a type's name.
+        // `Some(3)`, `Decimal("1.5")`, `List.of(1, 2)`: the name of a type.
         Kind::Call => {
             let path = node.kids.first().map(|callee| callee.path()).unwrap_or_default();
             path.iter().any(|word| word.starts_with(char::is_uppercase)) && inner(node.args())
@@ -206,7 +210,7 @@ fn condition(function: &str, node: &Node) -> Option<Shortcut> {
     shortcut(function, node, inputs, answer(then)?)
 }
 
-/// An arm of a choice whose pattern is made of literals.
+/// Returns the shortcut of an arm whose pattern consists of literals.
 fn arm(function: &str, arm: &Node) -> Option<Shortcut> {
     let value = arm.kids.last()?;
     // `switch { case a == 5 && b == 10: return 4 }`.
@@ -238,7 +242,7 @@ fn shortcut(function: &str, node: &Node, inputs: Vec<String>, answer: &Node) -> 
     })
 }
 
-/// Whether a condition is made of nothing but equalities with literals, which are collected.
+/// Returns whether a condition consists only of equalities with literals, and collects these.
 fn equalities(node: &Node, inputs: &mut Vec<String>) -> bool {
     match (&node.kind, node.kids.as_slice()) {
         (Kind::Binary(sign), [left, right]) if matches!(sign.as_str(), "and" | "&&") => {
@@ -274,7 +278,7 @@ fn equal(left: &Node, right: &Node, inputs: &mut Vec<String>) -> bool {
     !words
 }
 
-/// The fixed value that a branch gives.
+/// Returns the fixed value of a branch.
 fn answer(branch: &Node) -> Option<&Node> {
     let last = match branch.kind {
         Kind::Block => {

@@ -1,4 +1,4 @@
-//! By what tests are skipped: decorators of Python, attributes of Rust, annotations of Java, and what stands outside of tests.
+//! Detects how tests are skipped: Python decorators, Rust attributes, Java annotations, and code outside of tests.
 
 use acquit_core::check::outline::{Deed, MANY, Skip};
 use acquit_core::check::source::Language;
@@ -8,11 +8,11 @@ use super::scope::{File, Scope};
 use super::walk::{Walk, Way};
 use super::{Fails, Suite, mark, skipped};
 
-/// Words by which a decorator skips.
+/// Words with which a decorator skips.
 const SKIPS: [&str; 9] =
     ["skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "SkipTest", "skip_if", "skipTest"];
 
-/// The skip and the rows that Python's decorators give a test or a class.
+/// Returns the skip and the number of rows that Python's decorators give a test or a class.
 pub(super) fn decorators(file: &File<'_>, node: &Node, suite: &mut Suite<'_>) -> (Option<Skip>, u32) {
     let (mut skip, mut rows) = (None, 1_u32);
     for decorator in &node.marks {
@@ -40,7 +40,7 @@ pub(super) fn decorators(file: &File<'_>, node: &Node, suite: &mut Suite<'_>) ->
             });
             let last = lists.next_back().or(values);
             if let Some(count) = last.and_then(|list| scope.entries(list)) {
-                // `pytest.param(…, marks=pytest.mark.skip)` takes a row away.
+                // `pytest.param(…, marks=pytest.mark.skip)` removes a row.
                 let list = last.and_then(|list| match &list.kind {
                     Kind::Name(name) => scope.value(name),
                     _ => Some(list),
@@ -62,7 +62,7 @@ pub(super) fn decorators(file: &File<'_>, node: &Node, suite: &mut Suite<'_>) ->
     (skip, rows)
 }
 
-/// The words of a decorator's path, with names followed to what they stand for.
+/// Returns the words of a decorator's path, with names resolved.
 fn words(file: &File<'_>, decorator: &Node) -> Vec<String> {
     let path = |node: &Node| -> Vec<String> {
         let node = if node.kind == Kind::Call { node.kids.first().unwrap_or(node) } else { node };
@@ -80,7 +80,7 @@ fn words(file: &File<'_>, decorator: &Node) -> Vec<String> {
     all
 }
 
-/// A decorator of the same file that never calls what it is put on.
+/// Detects a decorator of the same file that never calls what it decorates.
 fn drops(file: &File<'_>, decorator: &Node) -> bool {
     let Kind::Name(name) = &decorator.kind else { return false };
     let Some(function) = file.functions.get(name.as_str()) else { return false };
@@ -101,7 +101,7 @@ pub(super) struct Markers {
     pub(super) fails: Option<Fails>,
 }
 
-/// Rust's attributes.
+/// Reads Rust's attributes.
 pub(super) fn attributes(node: &Node) -> Markers {
     let mut said = Markers { rows: 1, ..Markers::default() };
     let mut rows = 0;
@@ -153,7 +153,7 @@ pub(super) fn attributes(node: &Node) -> Markers {
     said
 }
 
-/// Java's annotations.
+/// Reads Java's annotations.
 pub(super) fn annotations(node: &Node) -> Markers {
     let mut said = Markers { rows: 1, ..Markers::default() };
     for mark in &node.marks {
@@ -216,7 +216,7 @@ const BEFORE: [&str; 14] = [
     "before_each",
     "pytest_configure",
 ];
-/// Hooks of pytest that choose what is run, or say how it went.
+/// pytest hooks that select what runs, or report how it went.
 const HOOKS: [&str; 6] = [
     "pytest_collection_modifyitems",
     "pytest_ignore_collect",
@@ -226,7 +226,7 @@ const HOOKS: [&str; 6] = [
     "pytest_sessionfinish",
 ];
 
-/// What stands outside of tests and keeps them from running.
+/// Finds code outside of tests that keeps them from running.
 pub(super) fn outside<'a>(file: &File<'a>, root: &'a Node, suite: &mut Suite<'a>) {
     for (name, function) in &file.functions {
         let before = BEFORE.contains(name)

@@ -1,10 +1,10 @@
-//! The words that assertions are made of in all libraries: what a matcher of a name demands, and which names assert.
+//! The words that assertions of all libraries consist of: what a matcher demands by its name, and which names assert.
 
 use acquit_core::check::outline::Strength;
 
 use super::super::ir::{Kind, Literal, Node};
 
-/// Links of a chain that say nothing by themselves.
+/// Links of a chain without a meaning of their own.
 pub(super) const FILLERS: [&str; 30] = [
     "to",
     "be",
@@ -37,7 +37,7 @@ pub(super) const FILLERS: [&str; 30] = [
     "an",
     "a",
 ];
-/// Properties of chai that assert by being looked at.
+/// chai properties that assert when accessed.
 pub(super) const PROPERTIES: [&str; 16] = [
     "true",
     "false",
@@ -56,7 +56,7 @@ pub(super) const PROPERTIES: [&str; 16] = [
     "frozen",
     "extensible",
 ];
-/// Names of functions that begin an assertion in a chain.
+/// Names of functions that start an assertion chain.
 pub(super) const ROOTS: [&str; 12] = [
     "expect",
     "Expect",
@@ -71,7 +71,7 @@ pub(super) const ROOTS: [&str; 12] = [
     "then",
     "StepVerifier",
 ];
-/// Matchers that say that there is something, or of which type it is. Without `to`, `be`, `is`, `assert` and underscores.
+/// Matchers that check that there is something, or its type. Without `to`, `be`, `is`, `assert` and underscores.
 pub(super) const SHAPES: [&str; 50] = [
     "defined",
     "truthy",
@@ -124,7 +124,7 @@ pub(super) const SHAPES: [&str; 50] = [
     "isdefined",
     "notthrown",
 ];
-/// Parts of names of matchers that say something about a part.
+/// Parts of matcher names that check only a part.
 pub(super) const PARTS: [&str; 35] = [
     "contain",
     "include",
@@ -162,7 +162,7 @@ pub(super) const PARTS: [&str; 35] = [
     "hasitem",
     "intersect",
 ];
-/// Errors so general that a failed assertion is one of them.
+/// Errors so general that they include a failed assertion.
 pub(super) const GENERAL: [&str; 9] = [
     "Exception",
     "BaseException",
@@ -175,7 +175,7 @@ pub(super) const GENERAL: [&str; 9] = [
     "unknown",
 ];
 
-/// A name without the words that every matcher has.
+/// Strips the words that all matchers share from a name.
 pub(super) fn essential(name: &str) -> String {
     let lower: String =
         name.chars().filter(|char| *char != '_' && *char != '!').flat_map(char::to_lowercase).collect();
@@ -186,10 +186,10 @@ pub(super) fn essential(name: &str) -> String {
     rest.to_owned()
 }
 
-/// How much a matcher of this name says.
+/// Returns how much a matcher with this name says.
 pub(super) fn strength(name: &str, arguments: usize) -> Strength {
     let name = essential(name);
-    // `toMatchSnapshot` demands all of a value, though its name has the word of a part in it.
+    // `toMatchSnapshot` checks the whole value, although its name contains a word for a part.
     if name.contains("snapshot") {
         return Strength::Exact;
     }
@@ -203,7 +203,7 @@ pub(super) fn strength(name: &str, arguments: usize) -> Strength {
     }
 }
 
-/// Whether a name says that its function asserts something.
+/// Returns whether a name says that its function asserts something.
 pub(super) fn asserts_by_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     if lower.contains("assert") {
@@ -234,12 +234,12 @@ pub(super) fn is_equality(essence: &str) -> bool {
         || essence.is_empty()
 }
 
-/// Whether a matcher asks for the same object and not for an equal one: `toBe`.
+/// Returns whether a matcher checks for the same object rather than an equal one: `toBe`.
 pub(super) fn is_identity(essence: &str) -> bool {
     matches!(essence, "" | "same" | "sameas" | "sameinstance" | "strictequal" | "identical")
 }
 
-/// JUnit 4 has the message first: it is text, and what is compared follows.
+/// Strips JUnit 4's message, which comes first: a string, followed by what is compared.
 pub(super) fn without_message<'n, 'm>(args: &'m [&'n Node]) -> &'m [&'n Node] {
     let is_text = |node: &Node| node.kind == Kind::Literal(Literal::Text);
     match args {

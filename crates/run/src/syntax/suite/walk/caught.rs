@@ -1,4 +1,4 @@
-//! What becomes of a failure: caught and dropped, expected, or left to fail the test.
+//! What happens to a failure: caught and dropped, expected, or left to fail the test.
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::TEXT;
@@ -16,7 +16,8 @@ impl<'a> Walk<'_, '_, 'a> {
             node.kids.iter().any(|kid| matches!(&kid.kind, Kind::Handler(what) if self.drops(what, kid)));
         let body = if drops { way.dead("a failure of it is caught and dropped") } else { way.clone() };
         let mut flow = Flow::default();
-        // `try { f(); fail() } catch`, `try: f() except E: … else: fail()`: what is asserted of the error is asserted always.
+        // `try { f(); fail() } catch`, `try: f() except E: … else: fail()`: assertions about the error are always
+        // executed.
         let is_handler = |kid: &&Node| matches!(kid.kind, Kind::Handler(_));
         let surely = node.kids.iter().filter(|kid| !is_handler(kid)).any(|kid| kid.any(&fails_for_sure));
         for (index, kid) in node.kids.iter().enumerate() {
@@ -29,7 +30,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 _ if index == 0 || kid.kind == Kind::Block => {
                     let inner = if index == 0 { &body } else { way };
                     let next = self.visit(kid, inner);
-                    // A handler goes on behind it.
+                    // A handler continues after it.
                     flow.ends |= next.ends && node.kids.len() == 1;
                     flow.leaves_if = flow.leaves_if.or(next.leaves_if);
                 }
@@ -41,7 +42,7 @@ impl<'a> Walk<'_, '_, 'a> {
         flow
     }
 
-    /// Whether a handler takes a failed assertion and does nothing with it.
+    /// Returns whether a handler catches a failed assertion and does nothing with it.
     pub(super) fn drops(&self, what: &str, handler: &Node) -> bool {
         let word =
             |wanted: &str| what.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == wanted);
@@ -107,8 +108,8 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Goes through code that must throw. Its last statement never ends well, so an assertion that nothing follows is never
-    /// made: it is not reached, or what it compares throws.
+    /// Walks through code that must throw. Its last statement never completes, so an assertion that nothing follows
+    /// never takes effect: it is not reached, or what it compares throws.
     fn until_thrown(&mut self, body: &'a Node, way: &Way) {
         if body.kind != Kind::Block {
             self.visit(body, way);
@@ -128,7 +129,7 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Whether a function that an assertion is given looks at the error that was thrown: `assert.throws(f, error => …)`.
+    /// Returns whether a function passed to an assertion checks the thrown error: `assert.throws(f, error => …)`.
     pub(super) fn is_validator(&self, assertion: &Node, function: &Node) -> bool {
         self.scope.file.language == Language::Script
             && is_throwing(&essential(assertion.called()))
@@ -136,7 +137,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 }
 
-/// A statement or call that fails the test whenever it is reached.
+/// Returns whether a statement or call always fails the test when reached.
 pub(super) fn fails_for_sure(node: &Node) -> bool {
     is_plain_failure(node)
         || node.kind == Kind::Throw
@@ -146,7 +147,7 @@ pub(super) fn fails_for_sure(node: &Node) -> bool {
             })
 }
 
-/// A call that fails the test whenever it is reached.
+/// Returns whether a call always fails the test when reached.
 pub(super) fn is_plain_failure(node: &Node) -> bool {
     if node.kind != Kind::Call {
         return false;

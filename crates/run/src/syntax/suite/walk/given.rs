@@ -1,4 +1,4 @@
-//! Parameters of functions that assert for tests: a fact about one is a fact about what the test gives for it.
+//! Parameters of helper functions that assert for tests: a fact about a parameter is a fact about the test's argument.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Given {
 }
 
 impl Walk<'_, '_, '_> {
-    /// What the parameters of a function stand for in a call of it.
+    /// Returns what the parameters of a function stand for in a call.
     pub(super) fn given(&self, function: &Node, args: &[Node]) -> HashMap<String, Given> {
         let params = function.function().map(|function| function.params.clone()).unwrap_or_default();
         let own =
@@ -32,7 +32,7 @@ impl Walk<'_, '_, '_> {
         params.into_iter().filter(own).zip(args.iter().map(of)).collect()
     }
 
-    /// A fact about parameters, as one about what they stand for.
+    /// Converts a fact about parameters into one about their arguments.
     pub(super) fn filled_in(&self, fact: Fact) -> Fact {
         let (Some(given), Fact::Live { subject, about, expected, strength }) = (self.given.last(), &fact)
         else {

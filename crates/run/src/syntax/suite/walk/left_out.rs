@@ -1,4 +1,4 @@
-//! Calls by which a test leaves itself out while it runs.
+//! Calls with which a test skips itself while it runs.
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::{Skip, TEXT};

@@ -1,4 +1,5 @@
-//! A way through a test: which of its assertions are reached and can fail the test, how often, and under which condition.
+//! Walks through a test: which of its assertions are reached and can fail the test, how often, and under which
+//! condition.
 //!
 //! Calls of functions in the same file are followed, so that an assertion counts wherever it was extracted to.
 
@@ -20,9 +21,9 @@ use super::scope::Scope;
 use caught::{fails_for_sure, is_plain_failure};
 use given::Given;
 
-/// How many nodes are visited of one test, with all that it calls.
+/// Maximum number of nodes to visit per test, including everything that it calls.
 const STEPS: usize = 100_000;
-/// How deep calls are followed.
+/// Maximum depth of calls to follow.
 const CALLS: usize = 6;
 
 /// What a function asserts.
@@ -37,15 +38,15 @@ pub(super) struct Found {
 /// How a node is reached.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// Why it is not, or why it makes no difference.
+    /// Why it is not reached, or has no effect.
     pub(super) dead: Option<String>,
     pub(super) times: u32,
     pub(super) only_if: Option<String>,
-    /// Whether the code under test decides about that condition.
+    /// Whether the code under test decides that condition.
     pub(super) by_result: bool,
-    /// Whether it stands in a function that something else must call.
+    /// Whether it is in a function that something else must call.
     pub(super) called_back: bool,
-    /// Whether somebody waits for a promise that is made here.
+    /// Whether a promise created here is awaited.
     pub(super) awaited: bool,
 }
 
@@ -72,7 +73,7 @@ impl Way {
     }
 }
 
-/// Go: a panic is caught, and nobody looks at it.
+/// Go: detects a panic that is recovered and ignored.
 fn drops_panic(node: &Node) -> bool {
     let recovers = |kid: &Node| kid.called() == "recover";
     let dropped = match &node.kind {
@@ -83,7 +84,7 @@ fn drops_panic(node: &Node) -> bool {
     dropped && node.kids.first().is_some_and(recovers)
 }
 
-/// `expect.assertions(2)`, `t.plan(2)`: a test in which fewer assertions are made fails.
+/// Detects `expect.assertions(2)`, `t.plan(2)`: with these, a test with fewer assertions fails.
 pub(super) fn counts_assertions(node: &Node) -> bool {
     let path = node.kids.first().filter(|_| node.kind == Kind::Call).map(Node::path).unwrap_or_default();
     let none = node.args().first().is_some_and(|count| count.text() == "0");
@@ -99,25 +100,25 @@ pub(super) fn counts_assertions(node: &Node) -> bool {
 struct Flow {
     /// Nothing.
     ends: bool,
-    /// Nothing, if this holds; and whether the code under test decides about it.
+    /// Nothing, if this holds; and whether the code under test decides it.
     leaves_if: Option<(String, bool)>,
 }
 
 pub(super) struct Walk<'s, 'f, 'a> {
     scope: &'s Scope<'f, 'a>,
     pub(super) found: Found,
-    /// Functions inside of the test, and whether they were called.
+    /// Functions inside the test, and whether they were called.
     inside: HashMap<&'a str, (&'a Node, bool)>,
     stack: Vec<*const Node>,
     steps: usize,
-    /// What the parameters of the functions stand for that are gone through, the innermost last.
+    /// What the parameters of the current functions stand for, innermost last.
     given: Vec<HashMap<String, Given>>,
     /// Whether the test waits for callbacks: it has a parameter that it calls when it is done.
     waits: bool,
 }
 
 impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
-    /// Goes through the body of a function.
+    /// Walks through the body of a function.
     pub(super) fn through(scope: &'s Scope<'f, 'a>, function: &'a Node, way: &Way) -> Found {
         let mut inside: HashMap<&'a str, (&'a Node, bool)> = HashMap::new();
         for kid in &function.kids {
@@ -166,7 +167,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         walk.found
     }
 
-    /// Functions inside of the test that nothing calls.
+    /// Visits the functions inside the test that nothing calls.
     fn never_called(&mut self, way: &Way) {
         let left: Vec<&'a Node> =
             self.inside.values().filter(|(_, called)| !called).map(|(function, _)| *function).collect();
@@ -211,7 +212,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                     self.each(&node.kids, way);
                 }
             }
-            // Looked at when they are called.
+            // Visited when they are called.
             Kind::Function(_) | Kind::Class(..) | Kind::Comment => {}
             Kind::Assign(_) => {
                 if let Some(value) = node.kids.first().filter(|value| value.function().is_none()) {
@@ -314,7 +315,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         let between = self.found.checks.len();
         let second = otherwise.map(|other| self.visit(other, &branch(false)));
         let ended = self.found.checks.len();
-        // One of two branches is always taken: if both assert, something is asserted.
+        // One of the two branches always runs: if both assert, something is asserted.
         if began < between && between < ended {
             for check in &mut self.found.checks[began..ended] {
                 check.only_if.clone_from(&way.only_if);
@@ -354,7 +355,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         }
     }
 
-    /// Arms of which one is taken.
+    /// Visits arms, one of which runs.
     fn choice(&mut self, node: &'a Node, way: &Way) {
         let began = self.found.checks.len();
         let (mut idle, mut failing, mut asserting) = (false, false, false);
@@ -496,7 +497,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         Flow::default()
     }
 
-    /// The function of this name, in the test or in its file.
+    /// Returns the function with this name, in the test or in its file.
     fn known(&mut self, name: &str) -> Option<&'a Node> {
         if let Some((function, called)) = self.inside.get_mut(name) {
             *called = true;
@@ -505,21 +506,21 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         self.scope.file.functions.get(name).copied()
     }
 
-    /// Goes through a function where it is called.
+    /// Walks through a function where it is called.
     fn inline(&mut self, function: &'a Node, way: &Way) {
         let at = std::ptr::from_ref(function);
         if self.stack.len() > CALLS || self.stack.contains(&at) {
             return;
         }
         self.stack.push(at);
-        // What a function returns is no promise that anybody waits for because of it.
+        // Returning a promise from a function does not mean that it is awaited.
         for kid in &function.kids {
             self.visit(kid, way);
         }
         self.stack.pop();
     }
 
-    /// Whether a branch does nothing but fail the test.
+    /// Returns whether a branch does nothing but fail the test.
     fn fails(&self, branch: &Node) -> bool {
         let failing = |node: &Node| {
             let inner = if node.kind == Kind::Statement { node.kids.first().unwrap_or(node) } else { node };
@@ -534,7 +535,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 || inner.kind == Kind::Return && inner.raw().contains("Err(")
         };
         match branch.kind {
-            // Go has the statements of a block in a list of their own.
+            // Go has the statements of a block in a separate list.
             Kind::Block => {
                 branch.kids.iter().any(|kid| failing(kid) || kid.kind == Kind::Block && self.fails(kid))
             }
