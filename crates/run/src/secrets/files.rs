@@ -1,7 +1,8 @@
-//! Takes secrets out of files that programs wrote: each is replaced by its clean copy, and stays as it is if it has none.
+//! Redacts secrets in files that programs wrote: replaces each file by its redacted copy, and keeps it if it has no
+//! secret.
 //!
-//! The files are others', so none is followed through a link, and only regular ones are read. One that cannot be cleaned is
-//! removed: nobody may find in it what should not be there.
+//! The files are untrusted, so symlinks are not followed and only regular files are read. A file that cannot be
+//! redacted is removed, so that no one finds the secret in it.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -13,27 +14,27 @@ use super::{Redactor, Stream};
 use crate::untrusted;
 use crate::untrusted::remove;
 
-/// Files of a folder that are looked at: far more than an agent leaves on purpose. What is beyond is removed.
+/// Maximum number of files in a directory to check: far more than an agent leaves on purpose. The rest is removed.
 const MOST_FILES: usize = 20_000;
 
-/// Bytes that the files of a folder say they hold. A sparse file says what it likes, and reading it would take as long as if it held
-/// that. What is beyond is removed.
+/// Maximum apparent size of the files in a directory. A sparse file can claim any size, and reading it takes as long as
+/// if it had that. The rest is removed.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Folders inside each other.
+/// Maximum depth of nested directories.
 const DEEPEST: usize = 32;
 
-/// The name of the clean copy while it is made.
+/// Suffix of the redacted copy while it is written.
 const ASIDE: &str = ".acquit-clean";
 
 impl Redactor {
-    /// Takes secrets out of a file. Nothing happens if there is no such regular file.
+    /// Redacts a file. Does nothing if there is no such regular file.
     pub(crate) fn file(&self, path: &Path) -> io::Result<()> {
         if self.knows_none() {
             return Ok(());
         }
         let Some(mut file) = untrusted::open(path).or_else(|| opened(path)) else {
-            // One that stays closed cannot be looked into, so nobody gets it.
+            // A file that cannot be opened cannot be checked, so remove it.
             return if is_file(path) { fs::remove_file(path) } else { Ok(()) };
         };
         if file.metadata()?.len() > MOST_BYTES {
@@ -48,7 +49,7 @@ impl Redactor {
         })
     }
 
-    /// Takes secrets out of everything in a folder: contents, and names too, of which the whole file goes.
+    /// Redacts everything in a directory: contents, and also names. A file with a secret in its name is removed.
     pub(crate) fn folder(&self, path: &Path) -> io::Result<()> {
         if self.knows_none() {
             return Ok(());
@@ -59,7 +60,7 @@ impl Redactor {
     fn folder_within(&self, path: &Path, depth: usize, seen: &mut Seen) -> io::Result<()> {
         let entries = match fs::read_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            // Its program closed it; it is ours to open.
+            // Its program removed the permissions; we own it, so restore them.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 fs::set_permissions(path, Permissions::from_mode(0o700))?;
                 fs::read_dir(path)?
@@ -112,12 +113,12 @@ impl Redactor {
     }
 }
 
-/// What was looked at so far.
+/// What was checked so far.
 #[derive(Default)]
 struct Seen {
     files: usize,
     bytes: u64,
-    /// That of the last one, if it was too much.
+    /// Size of the last file, if it was too large.
     size: u64,
 }
 
@@ -125,14 +126,14 @@ impl Seen {
     fn add(&mut self, entry: &fs::DirEntry) {
         self.files += 1;
         self.size = entry.metadata().map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 });
-        // One that is removed for its size does not take the rest with it.
+        // Removing one file for its size must not affect the rest.
         if self.bytes.saturating_add(self.size) <= MOST_BYTES {
             self.bytes += self.size;
             self.size = 0;
         }
     }
 
-    /// Whether the one that was added last is.
+    /// Returns whether the file that was added last exceeds a limit.
     fn is_too_much(&self) -> bool {
         self.files > MOST_FILES || self.size > 0
     }
@@ -142,7 +143,7 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
 }
 
-/// A regular file that its program closed.
+/// Opens a regular file whose permissions its program removed.
 fn opened(path: &Path) -> Option<File> {
     if !is_file(path) {
         return None;

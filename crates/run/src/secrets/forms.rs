@@ -1,37 +1,39 @@
-//! The forms in which programs print a value: as it is, and as the usual encodings make of it.
+//! The forms in which programs print a value: as it is, and in the usual encodings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::SHORTEST;
 
-/// Lines of a secret that are found by themselves: shorter ones are words that other texts have too.
+/// Minimum length of a line of a secret that is searched on its own. Shorter ones are words that other texts contain
+/// too.
 const SHORTEST_LINE: usize = 8;
 
-/// Where the usual tools break base64 into lines.
+/// Line lengths at which common tools wrap base64.
 const BREAKS: [usize; 2] = [64, 76];
 
-/// Pieces of broken base64 that are found by themselves.
+/// Minimum length of a piece of wrapped base64 that is searched on its own.
 const SHORTEST_PIECE: usize = 16;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What encoders of URLs leave as it is, beside letters and digits: those of parts, of scripts, of whole addresses.
+/// Characters, beside letters and digits, that URL encoders keep: those for components, for scripts, and for whole
+/// addresses.
 const UNTOUCHED: [&[u8]; 3] = [b"-_.~", b"-_.!~*'()", b"-_.!~*'();/?:@&=+$,#"];
 
-/// Every form of a value, each once.
+/// Returns every form of a value, each once.
 pub(super) fn all(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::new();
     encodings(value, &mut forms);
-    // Whoever uses a value takes away the blanks around it, which a file of variables or a command may have left there.
+    // Programs that use a value trim the white space that an environment file or a command may have left around it.
     let bare = value.trim_ascii();
     if bare.len() != value.len() {
         encodings(bare, &mut forms);
     }
     if value.contains(&b'\n') {
         for line in value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
-            // The first and the last line of a key file are the same in all of them.
+            // The first and the last line are the same in all key files.
             if line.len() >= SHORTEST_LINE && !line.starts_with(b"-----") {
                 encodings(line, &mut forms);
             }
@@ -51,7 +53,7 @@ fn encodings(value: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
         forms.insert(percent(value, &[], case, Letters::Too));
         for untouched in UNTOUCHED {
             let form = percent(value, untouched, case, Letters::Stay);
-            // Forms and old scripts write a space as a plus.
+            // HTML forms and old scripts write a space as a plus.
             let plus: Vec<u8> = String::from_utf8_lossy(&form).replace("%20", "+").into_bytes();
             forms.insert(plus);
             forms.insert(form);
@@ -100,14 +102,14 @@ fn percent(value: &[u8], untouched: &[u8], case: Case, letters: Letters) -> Vec<
     out
 }
 
-/// Base64 of a text in which the value stands somewhere: at each of the three offsets its inner letters are the same,
-/// whatever is before and after it. At the end of a text the last letter and the padding are known as well.
+/// Base64 of a text that contains the value somewhere: at each of the three offsets its inner characters are the same,
+/// whatever comes before and after. At the end of a text, the last character and the padding are known as well.
 fn base64(value: &[u8], alphabet: &[u8; 64], forms: &mut BTreeSet<Vec<u8>>) {
     for offset in 0..3 {
         let mut padded = vec![0; offset];
         padded.extend_from_slice(value);
         let letters = encode(&padded, alphabet);
-        // Letters that hold bits of what is before the value, or of what comes after it.
+        // Skip characters that contain bits of what is before or after the value.
         let first = (offset * 8).div_ceil(6);
         let inner = padded.len() * 8 / 6;
         let Some(core) = letters.get(first..inner) else { continue };
@@ -127,7 +129,7 @@ fn base64(value: &[u8], alphabet: &[u8; 64], forms: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-/// Base64 without padding.
+/// Encodes base64 without padding.
 fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
@@ -140,7 +142,7 @@ fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> Vec<u8> {
     out
 }
 
-/// What is inside the quotes of a JSON string, as different writers write it, and once more inside another.
+/// Adds the inside of a JSON string as different writers produce it, and once more nested in another string.
 fn json(text: &str, forms: &mut BTreeSet<Vec<u8>>) {
     let plain = quoted(text);
     forms.insert(quoted(&plain).into_bytes());
@@ -148,7 +150,7 @@ fn json(text: &str, forms: &mut BTreeSet<Vec<u8>>) {
     for case in [Case::Lower, Case::Upper] {
         forms.insert(escaped(&plain, case, char::is_ascii).into_bytes());
         forms.insert(escaped(text, case, |_| false).into_bytes());
-        // Writers that fear markup.
+        // Writers that escape markup characters.
         forms.insert(escaped(&plain, case, |c| c.is_ascii() && !"<>&'+".contains(*c)).into_bytes());
     }
     forms.insert(plain.into_bytes());
@@ -159,7 +161,7 @@ fn quoted(text: &str) -> String {
     whole[1..whole.len() - 1].to_owned()
 }
 
-/// The text with `\uXXXX` for every character that does not stay.
+/// Replaces every character for which `stays` is false by `\uXXXX`.
 fn escaped(text: &str, case: Case, stays: impl Fn(&char) -> bool) -> String {
     let mut out = String::new();
     for character in text.chars() {
@@ -222,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_value_is_found_without_the_blanks_around_it() {
-        // As a file of variables has it that was written elsewhere, or a command that prints an empty line.
+        // From an environment file that was written elsewhere, or a command that prints an empty line.
         for value in ["s3cret-1\r", "s3cret-1\r\n", " s3cret-1 ", "s3cret-1\n\n", "\ts3cret-1"] {
             let forms = all(value.as_bytes());
             assert!(forms.contains(b"s3cret-1".as_slice()), "{value:?}");

@@ -1,11 +1,11 @@
-//! Secrets: found when a leg needs them, given to the agents that are granted them, and kept out of everything else.
+//! Secrets: resolved when a leg needs them, given to the agents that are granted them, and kept out of everything else.
 //!
-//! A [`Vault`] turns what the configuration declares into [`Secret`]s. A [`Redactor`] knows the values in every form in which
-//! programs print them, and takes them out of whatever leaves a leg: events, transcripts, files, reports, messages. What an
-//! agent commits is searched with the same eyes (see `workspace::search`).
+//! A [`Vault`] resolves what the configuration declares into [`Secret`]s. A [`Redactor`] knows the values in every form
+//! in which programs print them, and removes them from everything that leaves a leg: events, transcripts, files,
+//! reports, messages. Commits of an agent are searched in the same way (see `workspace::search`).
 //!
-//! What is not promised: a value that was encrypted, compressed, spelled backwards or cut into pieces by somebody who wants it
-//! out is not recognised. That is what the walls around the agent are for.
+//! Not covered: a value that was encrypted, compressed, reversed or split by someone who wants to leak it is not
+//! recognized. The sandbox around the agent protects against that.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -27,38 +27,39 @@ pub use redact::{Known, Redactor};
 pub use source::{Error, Vault};
 pub use stream::Stream;
 
-/// Shorter values cannot be found without taking words apart that only look like them.
+/// Minimum length. Shorter values cannot be found without damaging words that only look like them.
 pub const SHORTEST: usize = 6;
 
-/// Longer ones are no secret but a document, and finding each of its forms would cost more memory than the rest of a leg.
+/// Maximum length. A longer value is a document rather than a secret, and searching all of its forms would take more
+/// memory than the rest of a leg.
 pub const LONGEST: usize = 16 * 1024;
 
-/// What else an agent gets from acquit's environment is taken out as well if it is as long as this: keys are, settings are not.
+/// Minimum length of other variables passed to an agent that are redacted as well: keys are longer, settings are not.
 const SHORTEST_PASSED: usize = 8;
 
-/// A value that nobody is shown: no `Debug`, no `Display`, not stored; overwritten when it is dropped.
+/// A secret value: no `Debug`, no `Display`, not stored, overwritten on drop.
 pub struct Secret {
     name: Arc<str>,
     value: SecretSlice<u8>,
 }
 
 impl Secret {
-    /// A value that was found.
+    /// Creates a secret from its value.
     pub fn new(name: &str, value: Vec<u8>) -> Self {
         Self { name: name.into(), value: value.into() }
     }
 
-    /// Its name, which is that of the variable in which an agent gets it.
+    /// Returns the name, which is also the name of the variable in which an agent gets it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The variable for an agent's environment.
+    /// Returns the variable for an agent's environment.
     pub(crate) fn variable(&self) -> (OsString, OsString) {
         (self.name().into(), OsString::from_vec(self.bytes().to_vec()))
     }
 
-    /// It as text, if it is one word of visible letters: nothing else can stand in a header.
+    /// Returns the value as text, if it is one word of visible ASCII characters: a header can contain nothing else.
     pub(crate) fn text(&self) -> Option<&str> {
         let text = std::str::from_utf8(self.bytes()).ok()?;
         text.bytes().all(|byte| byte.is_ascii_graphic()).then_some(text)
@@ -69,8 +70,8 @@ impl Secret {
     }
 }
 
-/// What can be known of a project's secrets without asking a program: values of the environment and of files. One that
-/// cannot be found now is no trouble before somebody needs it.
+/// Builds a redactor from the secrets that can be resolved without running a program: from the environment and from
+/// files. One that cannot be resolved now is not an error until it is needed.
 pub(crate) fn known(vault: &Vault<'_>, config: &Config, environment: &Environment) -> Redactor {
     if config.secrets.is_empty() && config.agents.values().all(|agent| agent.pass_env.is_empty()) {
         return Redactor::default();
@@ -93,7 +94,7 @@ pub(crate) fn known(vault: &Vault<'_>, config: &Config, environment: &Environmen
     Redactor::new(&secrets)
 }
 
-/// The secrets that an agent gets at a stage: its own and the stage's.
+/// Returns the secrets that an agent gets at a stage: its own and the stage's.
 pub(crate) fn granted(vault: &Vault<'_>, agent: &Agent, work: &AgentWork) -> Result<Vec<Secret>, Error> {
     let mut names: Vec<&String> = agent.secrets.iter().chain(&work.secrets).collect();
     names.sort_unstable();

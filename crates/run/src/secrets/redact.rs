@@ -1,7 +1,7 @@
-//! Finds the forms of all known secrets in one pass, and puts `[secret NAME]` in their place.
+//! Finds the forms of all known secrets in one pass and replaces them by `[secret NAME]`.
 //!
-//! Every byte that belongs to any form of any secret is taken out, also where forms overlap: the letters of one value's base64
-//! may be the beginning of another value. Knowing no secret costs nothing.
+//! Every byte that belongs to any form of any secret is removed, even where forms overlap: the base64 characters of one
+//! value may be the beginning of another value. Without secrets, this costs nothing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,32 +14,32 @@ use serde_json::Value;
 
 use super::{Secret, forms};
 
-/// How a value came to be known.
+/// How a value is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// The configuration calls it a secret: no commit may have it.
+    /// The configuration declares it as a secret: no commit may contain it.
     Declared,
-    /// An agent gets it from the environment: not shown, but it may be a word that the repository has.
+    /// An agent gets it from the environment: it is not shown, but it may be a word that the repository contains.
     Passed,
 }
 
-/// Takes secrets out. Cheap to clone. Has no `Debug`: it is full of them.
+/// Redacts secrets. Cheap to clone. Has no `Debug`, because it contains them.
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Inner>>);
 
-/// Whose form it is.
+/// Name and kind of the secret that a form belongs to.
 type Owner = (Arc<str>, Known);
 
 struct Inner {
     automaton: AhoCorasick,
-    /// Sorted, so that the beginnings of forms are found by halving.
+    /// Sorted, so that prefixes of forms are found by binary search.
     forms: Vec<Vec<u8>>,
-    /// Whose form each is, in the same order.
+    /// Owner of each form, in the same order.
     owners: Vec<Owner>,
     longest: usize,
 }
 
-/// A part of a text that is a secret's.
+/// A range of a text that belongs to a secret.
 pub(super) struct Found<'r> {
     pub(super) range: Range<usize>,
     pub(super) name: &'r str,
@@ -47,7 +47,7 @@ pub(super) struct Found<'r> {
 }
 
 impl Redactor {
-    /// Knows these.
+    /// Creates a redactor for these secrets.
     pub fn new(secrets: &[(Secret, Known)]) -> Self {
         let mut forms: Vec<(Vec<u8>, Owner)> = Vec::new();
         for (secret, known) in secrets {
@@ -57,7 +57,7 @@ impl Redactor {
         Self::of(forms)
     }
 
-    /// Knows these too.
+    /// Returns a redactor that also knows these secrets.
     #[must_use]
     pub fn with(&self, secrets: &[Secret]) -> Self {
         let mut forms: Vec<_> = match &self.0 {
@@ -78,38 +78,38 @@ impl Redactor {
         let (forms, owners): (Vec<_>, Vec<_>) = forms.into_iter().unzip();
         let longest = forms.iter().map(Vec::len).max().unwrap_or(0);
         let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&forms);
-        // It refuses only more patterns than memory could hold, and values are bounded. Without it nothing is known to be
-        // clean, so this must not pass unseen.
+        // Building fails only for more patterns than fit into memory, and values are limited. Without it nothing would
+        // be redacted, so this must not go unnoticed.
         let automaton = automaton.expect("a bounded number of bounded forms");
         Self((longest > 0).then(|| Arc::new(Inner { automaton, forms, owners, longest })))
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns whether there are no secrets to search for.
     pub fn knows_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The declared secret that is found in these bytes, by name.
+    /// Returns the name of a declared secret in these bytes, if there is one.
     pub fn declared(&self, bytes: &[u8]) -> Option<&str> {
         let found = self.0.as_ref()?.find(bytes).into_iter();
         found.filter(|found| found.known == Known::Declared).map(|found| found.name).next()
     }
 
-    /// Whether any secret is found in these bytes.
+    /// Returns whether these bytes contain any secret.
     pub fn finds(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_some_and(|inner| inner.automaton.find_overlapping_iter(bytes).next().is_some())
     }
 
-    /// The text without secrets.
+    /// Redacts a text.
     pub fn text(&self, text: &str) -> String {
         match self.bytes(text.as_bytes()) {
             Cow::Borrowed(_) => text.to_owned(),
-            // Forms may end inside a letter only if the value does, so this replaces nothing in practice.
+            // A form ends inside a character only if the value does, so this replaces nothing in practice.
             Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
 
-    /// The bytes without secrets.
+    /// Redacts bytes.
     pub fn bytes<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let Some(inner) = &self.0 else { return Cow::Borrowed(bytes) };
         let found = inner.find(bytes);
@@ -126,7 +126,7 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// Takes secrets out of all strings and keys of a document.
+    /// Redacts all strings and keys of a JSON value.
     pub fn value(&self, value: &mut Value) {
         if self.knows_none() {
             return;
@@ -141,7 +141,7 @@ impl Redactor {
                     entries.insert(self.text(&key), value);
                 }
             }
-            // A number can be a secret's digits.
+            // A number can contain the digits of a secret.
             Value::Number(number) => {
                 let text = number.to_string();
                 if self.finds(text.as_bytes()) {
@@ -152,13 +152,13 @@ impl Redactor {
         }
     }
 
-    /// The same thing without secrets. `None` if it cannot be the same kind of thing any more, because a secret is one of
-    /// the words by which it is stored.
+    /// Redacts a serializable value. `None` if the result no longer deserializes, because a secret is one of the words
+    /// of its format.
     pub fn stored<T: Serialize + DeserializeOwned>(&self, thing: T) -> Option<T> {
         if self.knows_none() {
             return Some(thing);
         }
-        // Forms of values inside JSON are among the forms that are looked for.
+        // The forms of a value inside JSON are among the forms that are searched.
         let mut value = serde_json::to_value(&thing).ok()?;
         if !self.finds(value.to_string().as_bytes()) {
             return Some(thing);
@@ -172,7 +172,7 @@ impl Redactor {
     }
 }
 
-/// What a stream needs of a redactor that knows something.
+/// The part of a redactor that a stream needs, if there are secrets.
 #[derive(Clone, Copy)]
 pub(super) struct Matcher<'r>(&'r Inner);
 
@@ -181,7 +181,7 @@ impl<'r> Matcher<'r> {
         self.0.find(bytes)
     }
 
-    /// How many of the last bytes may be the beginning of a form.
+    /// Returns how many of the last bytes may be the beginning of a form.
     pub(super) fn unfinished(self, bytes: &[u8]) -> usize {
         let most = bytes.len().min(self.0.longest - 1);
         (1..=most).rev().find(|count| self.begins(&bytes[bytes.len() - count..])).unwrap_or(0)
@@ -195,7 +195,7 @@ impl<'r> Matcher<'r> {
 }
 
 impl Inner {
-    /// The parts that are secrets', in order, those that overlap as one.
+    /// Returns the ranges that belong to secrets, in order, with overlapping ones merged.
     fn find(&self, bytes: &[u8]) -> Vec<Found<'_>> {
         let mut all: Vec<Found<'_>> = self
             .automaton
@@ -205,7 +205,7 @@ impl Inner {
                 Found { range: found.range(), name, known: *known }
             })
             .collect();
-        // The longest of those that begin together gives its name.
+        // Of ranges with the same start, the longest one determines the name.
         all.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end)));
         let mut merged: Vec<Found<'_>> = Vec::new();
         for found in all {
@@ -223,7 +223,7 @@ impl Inner {
     }
 }
 
-/// What stands in the place of a secret.
+/// Writes the replacement for a secret.
 pub(super) fn label(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"[secret ");
     out.extend_from_slice(name.as_bytes());

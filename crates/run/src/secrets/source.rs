@@ -1,6 +1,6 @@
-//! Where secrets come from: acquit's environment, a private file, a command of the user's.
+//! Sources of secrets: acquit's environment, a private file, or a command of the user.
 //!
-//! No message says more about a value than its length.
+//! No message reveals more about a value than its length.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,19 +20,19 @@ use super::{LONGEST, SHORTEST, Secret};
 use crate::process::{self, Call, Exit, Guard, Spawner};
 use acquit_sandbox::environment::Environment;
 
-/// How long a command may take: a person may have to unlock a password manager, but nobody sits at the screen all night.
+/// Timeout of a command. A person may have to unlock a password manager, but nobody sits at the screen all night.
 const COMMAND_LIMIT: Duration = Duration::from_mins(1);
 
-/// How much of a failed command's complaint is shown.
+/// Maximum length of a failed command's message to show.
 const COMPLAINT: usize = 300;
 
-/// Permissions of everybody but the owner.
+/// Permissions of everyone but the owner.
 const OF_OTHERS: u32 = 0o077;
 
-/// Why a secret cannot be had.
+/// Why a secret cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody declared it.
+    /// The secret is not declared.
     #[error("find the secret {0}: the configuration does not declare it; add it to [secrets] in acquit.toml")]
     Undeclared(String),
     /// Its variable is not set.
@@ -40,53 +40,53 @@ pub enum Error {
         "find the secret {secret}: ${variable} is not set where acquit was started; set it there, or name another source in [secrets]"
     )]
     Unset {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// The variable.
+        /// Name of the variable.
         variable: String,
     },
-    /// `~/` without a home.
+    /// The path starts with `~/`, but there is no home.
     #[error("find the secret {0}: its file is in the home folder, and $HOME is not set")]
     NoHome(String),
     /// Its file cannot be read.
     #[error("read the secret {secret} from {}", path.display())]
     Read {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// Its file is something else.
+    /// Its path is not a regular file.
     #[error("read the secret {secret}: {} is not a regular file", path.display())]
     NotAFile {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Its file can be read by others.
+    /// Others can read or change its file.
     #[error(
         "read the secret {secret}: others can read or change {} (mode {mode:03o}); run: chmod 600 {}",
         path.display(),
         path.display()
     )]
     Open {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions of the file.
         mode: u32,
     },
     /// Its command could not be run.
     #[error("run the command of the secret {secret}")]
     Command {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// Why not.
+        /// Cause.
         #[source]
         source: process::Error,
     },
@@ -95,51 +95,51 @@ pub enum Error {
         "get the secret {secret}: its command `{program}` ended with {ended}{words}; try it in a terminal"
     )]
     Failed {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// The program.
+        /// Program name.
         program: String,
         /// How it ended.
         ended: String,
-        /// What it complained about.
+        /// Its error message.
         words: String,
     },
-    /// Too short to be found again.
+    /// The value is too short to be found again.
     #[error(
         "use the secret {secret}: its value has {length} bytes, and one of fewer than {SHORTEST} cannot be kept out of logs without taking other words apart"
     )]
     Short {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
-        /// Its length.
+        /// Length of the value.
         length: usize,
     },
-    /// Too long to be one.
+    /// The value is too long for a secret.
     #[error(
         "use the secret {secret}: its value has more than {LONGEST} bytes; give the agent a file instead"
     )]
     Long {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
     },
-    /// No variable can hold it.
+    /// The value contains a NUL byte, which no variable can hold.
     #[error(
         "use the secret {secret}: its value has a zero byte in it, which no environment variable can hold"
     )]
     Zero {
-        /// The secret.
+        /// Name of the secret.
         secret: String,
     },
 }
 
-/// Finds the values of a project's secrets, each time anew.
+/// Resolves the values of a project's secrets, each time again.
 pub struct Vault<'a> {
     config: &'a Config,
     environment: &'a Environment,
     spawner: &'a Spawner,
 }
 
-/// Whether a source can be asked without starting a program.
+/// Returns whether a source needs no program.
 pub(super) fn is_cheap(source: &Source) -> bool {
     match source {
         Source::Env(_) | Source::File(_) => true,
@@ -148,17 +148,17 @@ pub(super) fn is_cheap(source: &Source) -> bool {
 }
 
 impl<'a> Vault<'a> {
-    /// The secrets of a configuration, as they are found from here.
+    /// Creates a vault for the secrets of a configuration.
     pub fn new(config: &'a Config, environment: &'a Environment, spawner: &'a Spawner) -> Self {
         Self { config, environment, spawner }
     }
 
-    /// Whether a secret can be resolved without starting a program. One that is not declared fails without one.
+    /// Returns whether a secret can be resolved without running a program. An undeclared one fails without running any.
     pub fn is_cheap(&self, name: &str) -> bool {
         self.config.secrets.get(name).is_none_or(is_cheap)
     }
 
-    /// The value of a declared secret.
+    /// Returns the value of a declared secret.
     pub fn resolve(&self, name: &str) -> Result<Secret, Error> {
         let secret = || name.to_owned();
         let source = self.config.secrets.get(name).ok_or_else(|| Error::Undeclared(secret()))?;
@@ -183,7 +183,7 @@ impl<'a> Vault<'a> {
         let secret = || name.to_owned();
         let path = self.environment.expand(written).ok_or_else(|| Error::NoHome(secret()))?;
         let read = |source| Error::Read { secret: secret(), path: path.clone(), source };
-        // Without waiting, because opening a pipe would.
+        // Without blocking, because opening a pipe would block.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| read(error.into()))?;
         let file = File::from(file);
@@ -230,8 +230,8 @@ impl<'a> Vault<'a> {
         Ok(value)
     }
 
-    /// The environment of a secret's command: all of acquit's, because a password manager needs sockets and displays, but
-    /// not the other secrets.
+    /// Returns the environment of a secret's command: all of acquit's, because a password manager needs sockets and
+    /// displays, but without the other secrets.
     fn surroundings(&self) -> Vec<(OsString, OsString)> {
         let is_secret = |name: &OsString| {
             self.config
@@ -243,7 +243,7 @@ impl<'a> Vault<'a> {
     }
 }
 
-/// What a command complained about, without the value that it may have printed all the same.
+/// Returns a command's error message, without the value that it may have printed anyway.
 fn complaint(name: &str, value: Vec<u8>, stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(&stderr[..stderr.len().min(LONGEST)]).into_owned();
     let known = (SHORTEST..=LONGEST).contains(&value.len());
@@ -259,7 +259,7 @@ fn complaint(name: &str, value: Vec<u8>, stderr: &[u8]) -> String {
     }
 }
 
-/// The value without the end of its last line.
+/// Strips the line end of the value.
 fn without_end(mut value: Vec<u8>) -> Vec<u8> {
     if value.last() == Some(&b'\n') {
         value.pop();

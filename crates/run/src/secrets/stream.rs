@@ -1,59 +1,60 @@
-//! Takes secrets out of bytes that come in pieces: also those that are cut by the border between two.
+//! Redacts bytes that arrive in pieces, including secrets that are split between two pieces.
 //!
-//! Only what may be the beginning of a form is kept back, so a reader is never behind by more than that.
+//! Only what may be the beginning of a form is held back, so a reader is never further behind than that.
 
 use std::io::{self, Read};
 
 use super::redact::{Known, Redactor, label};
 
-/// A stream on its way through a [`Redactor`].
+/// A stream through a [`Redactor`].
 pub struct Stream {
     redactor: Redactor,
     held: Vec<u8>,
-    /// How many of the held bytes belong to a secret that is already written as its label.
+    /// Number of held bytes that belong to a secret whose replacement is already written.
     covered: usize,
     replaced: u64,
     declared: Option<String>,
 }
 
 impl Stream {
-    /// At its beginning.
+    /// Starts a stream.
     pub fn new(redactor: Redactor) -> Self {
         Self { redactor, held: Vec::new(), covered: 0, replaced: 0, declared: None }
     }
 
-    /// Whether bytes pass as they are.
+    /// Returns whether bytes pass unchanged.
     pub fn is_plain(&self) -> bool {
         self.redactor.knows_none()
     }
 
-    /// How many secrets were taken out so far.
+    /// Returns how many secrets were replaced so far.
     pub fn replaced(&self) -> u64 {
         self.replaced
     }
 
-    /// The first declared secret that was taken out.
+    /// Returns the first declared secret that was replaced.
     pub fn declared(&self) -> Option<&str> {
         self.declared.as_deref()
     }
 
-    /// Takes the next bytes, and appends what is known to be clean.
+    /// Adds bytes, and appends to `out` what is known to be clean.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.go_on(bytes, out, End::Open);
     }
 
-    /// The stream is over: what was kept back is no beginning any more.
+    /// Ends the stream: what was held back cannot be a beginning any more.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.go_on(&[], out, End::Reached);
     }
 
-    /// Passes everything of a reader through, until `each` has an answer. It is given what is clean so far.
+    /// Passes everything from a reader through the stream until `each` returns an answer. `each` gets the clean bytes
+    /// so far.
     pub(crate) fn pass<T>(
         mut self,
         from: &mut impl Read,
         mut each: impl FnMut(&Self, &[u8]) -> io::Result<Option<T>>,
     ) -> io::Result<Option<T>> {
-        /// What is read at once.
+        /// Size of a read.
         const PIECE: usize = 64 * 1024;
         let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
         loop {
@@ -78,7 +79,7 @@ impl Stream {
             End::Open => matcher.unfinished(&self.held),
             End::Reached => 0,
         };
-        // A form that begins before the border is complete, or the border would be before it.
+        // A form that starts before the border is complete. Otherwise the border would be before it.
         let border = self.held.len() - keep;
         let mut clean = self.covered;
         for found in matcher.find(&self.held) {

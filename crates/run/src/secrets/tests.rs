@@ -1,4 +1,4 @@
-//! What is taken out, what stays, and that neither depends on where the bytes were cut.
+//! What is redacted and what stays, independent of where the bytes were split.
 
 use super::super::Stream;
 use super::*;
@@ -114,7 +114,7 @@ fn what_cannot_be_cleaned_or_is_too_deep_to_be_looked_at_is_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let redactor = redactor(&[("KEY", "hunter2-hunter2")]);
     fs::write(folder.path().join("log"), "hunter2-hunter2").expect("a file");
-    // In the way of the clean copy.
+    // Blocks the path of the redacted copy.
     fs::create_dir_all(folder.path().join("log.acquit-clean/in")).expect("a folder");
     assert!(redactor.file(&folder.path().join("log")).is_err());
     assert!(!folder.path().join("log").exists(), "nobody finds it there");
