@@ -1,4 +1,5 @@
-//! Calls of the system's own programs: `systemctl`, `loginctl`, `launchctl`. Each is bounded, and said in words if it is not there.
+//! Calls of system programs: `systemctl`, `loginctl`, `launchctl`. Each is limited, and a missing program is reported
+//! clearly.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,43 +10,43 @@ use acquit_core::agent::shorten;
 use crate::process::{self, Call, Exit, Guard};
 use crate::runtime::Runtime;
 
-/// How long such a call may take: starting a service waits for it.
+/// Timeout of a call. Starting a service waits for it.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
-/// How much of what a program says is kept.
+/// Maximum length of a program's output to keep.
 const WORDS: usize = 4_000;
 
-/// What a program said.
+/// Result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallResult {
-    /// Its exit code; none if it had none.
+    /// Exit code. `None` if it had none.
     pub code: Option<i32>,
-    /// What it printed, both streams.
+    /// Output of both streams.
     pub text: String,
 }
 
-/// Why a program of the system was of no use.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is not there.
+    /// The program could not be started.
     #[error("run {program}: is it installed, and does this system use it?")]
     Start {
-        /// Which.
+        /// Program name.
         program: String,
-        /// Why not.
+        /// Cause.
         #[source]
         source: process::Error,
     },
-    /// It said no.
+    /// The program exited with an error.
     #[error("run {line}: {words}")]
     Refused {
-        /// The whole line, to be tried by hand.
+        /// Full command line, to try by hand.
         line: String,
-        /// What it said.
+        /// Its output.
         words: String,
     },
 }
 
-/// Runs one of them with the user's environment, and gives what it said.
+/// Runs a program with the user's environment and returns its result.
 pub fn call(runtime: &Runtime, program: &str, args: &[&str]) -> Result<CallResult, Error> {
     let call = Call {
         program: program.into(),
@@ -70,7 +71,7 @@ pub fn call(runtime: &Runtime, program: &str, args: &[&str]) -> Result<CallResul
 }
 
 impl CallResult {
-    /// Itself, if the program was content.
+    /// Returns the result, if the program succeeded.
     pub fn must(self, program: &str, args: &[&str]) -> Result<Self, Error> {
         if self.code == Some(0) {
             return Ok(self);

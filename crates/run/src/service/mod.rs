@@ -1,7 +1,7 @@
-//! The service of the system that runs `acquit serve`: what is written for systemd and for launchd, and the calls that make it known.
+//! The system service that runs `acquit serve`: the files for systemd and launchd, and the calls that register it.
 //!
-//! The texts are functions of a [`Plan`]; nothing is guessed while they are written. A service stops without ending its legs: each is a
-//! process of its own that goes on, and the next daemon finds it.
+//! The texts are functions of a [`Plan`]; nothing is guessed while writing them. Stopping the service does not end its
+//! legs: each is a separate process that continues, and the next daemon finds it.
 
 mod calls;
 mod text;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub use calls::{CallResult, Error, call};
 pub use text::{environment_file, folder_line, launchd, launchd_label, systemd};
 
-/// Which program of the system keeps services running.
+/// Service manager of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// systemd, for one user.
@@ -22,21 +22,21 @@ pub enum Manager {
     Launchd,
 }
 
-/// A service to be written down.
+/// A service to install.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Its name, without an ending.
+    /// Name, without an extension.
     pub name: String,
-    /// This program.
+    /// Path of this program.
     pub program: PathBuf,
-    /// Where it runs: the repository whose configuration has the schedules.
+    /// Working directory: the repository whose configuration has the schedules.
     pub folder: PathBuf,
-    /// The file with the variables that it gets.
+    /// File with the variables of the service.
     pub environment: PathBuf,
-    /// The user it runs as, for a service of the machine.
+    /// User it runs as, for a service of the machine.
     pub user: Option<String>,
-    /// Where launchd puts what it says.
+    /// Log file for launchd.
     pub log: PathBuf,
-    /// Variables that it gets beside those of the file.
+    /// Variables in addition to those of the file.
     pub variables: Vec<(String, String)>,
 }

@@ -1,16 +1,16 @@
-//! What is written for systemd and launchd.
+//! Texts of the files for systemd and launchd.
 
 use std::path::Path;
 
 use super::{Manager, Plan};
 
-/// A unit of systemd.
+/// Returns a systemd unit.
 pub fn systemd(plan: &Plan, manager: Manager) -> String {
     let user = match (&plan.user, manager) {
         (Some(user), Manager::SystemdSystem) => format!("User={}\n", plain(user)),
         _ => String::new(),
     };
-    // Only the machine's systemd knows when the network is there.
+    // Only the system manager knows when the network is up.
     let network = match manager {
         Manager::SystemdSystem => "Wants=network-online.target\nAfter=network-online.target\n",
         Manager::SystemdUser | Manager::Launchd => "",
@@ -54,7 +54,7 @@ WantedBy={target}
     )
 }
 
-/// The part of a service's text that says which repository it runs in: a service without it is another repository's.
+/// Returns the line of a service file that names its repository. A service without it belongs to another repository.
 pub fn folder_line(plan: &Plan, manager: Manager) -> String {
     match manager {
         Manager::SystemdUser | Manager::SystemdSystem => {
@@ -67,12 +67,12 @@ pub fn folder_line(plan: &Plan, manager: Manager) -> String {
     }
 }
 
-/// The label by which launchd knows the service.
+/// Returns the launchd label of the service.
 pub fn launchd_label(name: &str) -> String {
     format!("dev.acquit.{}", plain(name))
 }
 
-/// A property list of launchd. It has no file of variables, so the shell reads it.
+/// Returns a launchd property list. launchd has no environment files, so the shell reads it.
 pub fn launchd(plan: &Plan) -> String {
     let word = |text: &str| format!("        <string>{}</string>\n", xml(text));
     let line = format!(
@@ -128,7 +128,7 @@ pub fn launchd(plan: &Plan) -> String {
     )
 }
 
-/// What an environment file begins with, where there is none.
+/// Returns the initial content of an environment file.
 pub fn environment_file() -> &'static str {
     "\
 # Variables for the acquit service, one NAME=value on each line: keys and tokens that [secrets] takes from the environment,
@@ -139,16 +139,16 @@ pub fn environment_file() -> &'static str {
 "
 }
 
-/// What `$` means in a setting.
+/// Meaning of `$` in a setting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dollar {
     /// A variable: in a command.
     Variable,
-    /// Itself: in a value.
+    /// A literal: in a value.
     Plain,
 }
 
-/// A word for a unit: systemd splits at blanks, and knows `%` everywhere and `$` in commands.
+/// Quotes a word for a unit: systemd splits at spaces, expands `%` everywhere and `$` in commands.
 fn quoted(text: &str, dollar: Dollar) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -163,12 +163,12 @@ fn quoted(text: &str, dollar: Dollar) -> String {
     out + "\""
 }
 
-/// A path for a setting that takes one whole line: only `%` means something there.
+/// Escapes a path for a setting that takes the whole line: only `%` is special there.
 fn unit_path(path: &Path) -> String {
     path.to_string_lossy().replace('%', "%%").replace('\n', " ")
 }
 
-/// A name without anything that could end it.
+/// Removes everything from a name that could end it.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect()
 }
@@ -215,7 +215,7 @@ mod tests {
         Table(Vec<(String, Value)>),
     }
 
-    /// A strict reader of what a property list may have: nothing between elements but blanks, every element closed, keys before values.
+    /// A strict parser for property lists: only white space between elements, every element closed, keys before values.
     struct Reader<'t>(&'t str);
 
     impl Reader<'_> {

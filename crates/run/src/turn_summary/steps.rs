@@ -1,7 +1,7 @@
-//! Notices an agent that repeats itself.
+//! Detects an agent that repeats itself.
 //!
-//! The same tool uses with the same results, over and over, lead nowhere; nor does asking without a pause. Work that repeats its
-//! tests between edits, and waiting for something that changes, are neither.
+//! The same tool uses with the same results lead nowhere, and neither does asking without a pause. Repeating tests
+//! between edits, and waiting for something that changes, do not count.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use acquit_core::agent::AgentEvent;
 
-/// The longest cycle of tool uses that is looked for.
+/// Longest cycle of tool uses to detect.
 const LONGEST_CYCLE: usize = 4;
-/// So often the same tool uses are repeated with the same results.
+/// Number of repetitions with the same results.
 const REPEATS: usize = 30;
-/// So often the same tool uses are repeated, whatever their results, if each takes less than [`QUICK`].
+/// Number of repetitions with any results, if each takes less than [`QUICK`].
 const BLIND_REPEATS: usize = 100;
 const QUICK: Duration = Duration::from_secs(2);
-/// How much of a repeated command is shown.
+/// Maximum length of a repeated command to show.
 const SHOWN: usize = 200;
 
-/// The last tool uses of an agent, with their results as far as it told them.
+/// The last tool uses of an agent, with the results that it reported.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     last: VecDeque<Step>,
@@ -36,7 +36,7 @@ struct Step {
 impl Steps {
     const KEPT: usize = BLIND_REPEATS * LONGEST_CYCLE;
 
-    /// Takes note of what was said.
+    /// Records an event.
     pub(crate) fn heed(&mut self, said: &AgentEvent) {
         match said {
             AgentEvent::ToolUse { name, input } => {
@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// What it repeats, if it does.
+    /// Returns what the agent repeats, if it does.
     pub(crate) fn cycle(&self) -> Option<String> {
         let begun = self.last.len();
         for length in 1..=LONGEST_CYCLE {
