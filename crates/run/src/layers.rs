@@ -1,4 +1,5 @@
-//! Setup layers: what the project's setup command made, kept once for each state of the lock files and shared by all tasks.
+//! Setup layers: the output of the project's setup command, kept once per state of the lock files and shared by all
+//! tasks.
 #![allow(
     clippy::disallowed_methods,
     reason = "the age of a layer is that of its files, which the file system keeps"
@@ -7,16 +8,16 @@
 //! ```text
 //! <home>/layers/<project>/<key>/tree       what setup wrote to the tree, without what git tracks
 //! <home>/layers/<project>/<key>/home       what it downloaded to caches of its home
-//! <home>/layers/<project>/<key>/setup.json for work that changed a lock file: which network setup had, and which hosts it reached
-//! <home>/layers/<project>/<key>/made       its modification time says when the layer was made
-//! <home>/layers/<project>/<key>/complete   its modification time says when the layer was last used
+//! <home>/layers/<project>/<key>/setup.json for changed lock files: network access of setup, and hosts it reached
+//! <home>/layers/<project>/<key>/made       its mtime is the time when the layer was made
+//! <home>/layers/<project>/<key>/complete   its mtime is the time of the last use
 //! <home>/layers/<project>/<key>.lock       held exclusively while it is made or removed, shared while it is used
 //! ```
 //!
-//! `<home>/layers/trial-…` is there while a leg tries whether the machine has overlays, and locked meanwhile.
+//! `<home>/layers/trial-…` exists, locked, while a leg tries whether overlays work on this machine.
 //!
-//! A layer is made in `<key>.new` and appears by renaming, so half of one is never used. No agent and no gate writes to one: they
-//! see it as the lower folder of an overlay.
+//! A layer is made in `<key>.new` and then renamed, so a half-made one is never used. Agents and gates never write to
+//! it: they see it as the lower directory of an overlay.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -33,17 +34,18 @@ use rustix::io::Errno;
 use crate::runtime::{Runtime, make_private};
 use crate::untrusted::{remove, size};
 
-/// How many layers of a project stay, the last used first: more states of the lock files than are worked on at a time.
+/// Maximum number of layers to keep per project, most recently used first: more lock file states than are in use at a
+/// time.
 const MOST_KEPT: usize = 8;
 
-/// The file that says how setup used its network, in the folder of a layer that was made for changed lock files.
+/// File in a layer for changed lock files that records how setup used the network.
 const SETUP: &str = "setup.json";
 
-/// How long a layer stays that nobody uses.
+/// How long an unused layer is kept.
 const UNUSED: Duration = Duration::from_hours(14 * 24);
 
-/// Caches of a home that hold what package managers download. Only these are kept: no settings, which could name programs, and
-/// no folders of a `PATH`.
+/// Caches in a home with what package managers download. Only these are kept: no settings, which could name programs,
+/// and no directories of a `PATH`.
 const CACHES: [&str; 37] = [
     ".cargo/registry",
     ".cargo/git",
@@ -84,69 +86,70 @@ const CACHES: [&str; 37] = [
     ".cache/Cypress",
 ];
 
-/// The place of one layer.
+/// Location of one layer.
 pub(crate) struct Place {
     folder: PathBuf,
 }
 
-/// The setup layer of a tree, which changes with the commit that the tree shows.
+/// The setup layer of a tree. It changes with the commit that the tree shows.
 pub(crate) type SharedLayer = Rc<RefCell<Option<Rc<Layer>>>>;
 
-/// A layer that stays as long as this value lives.
+/// A layer that is kept as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Layer {
     folder: PathBuf,
     in_use: File,
 }
 
-/// The right to make a layer.
+/// Permission to make a layer.
 pub(crate) struct Making {
     lock: File,
-    /// The folder that becomes the layer.
+    /// Directory that becomes the layer.
     pub(crate) folder: PathBuf,
 }
 
 impl Making {
-    /// Keeps how setup used its network, for the tasks that use the layer later.
+    /// Records how setup used the network, for tasks that use the layer later.
     pub(crate) fn keep(&self, setup: &SetupAgain) -> io::Result<()> {
         fs::write(self.folder.join(SETUP), serde_json::to_vec(setup)?)
     }
 }
 
-/// What there is at a place.
+/// What is at a location.
 pub(crate) enum Found {
     /// The layer.
     Layer(Layer),
-    /// Nothing: it is to be made by the caller.
+    /// Nothing: the caller must make it.
     Nothing(Making),
-    /// Nothing yet: another process makes it.
+    /// Nothing yet: another process is making it.
     InTheMaking,
 }
 
 impl Layer {
-    /// What setup wrote to the tree.
+    /// Returns what setup wrote to the tree.
     pub(crate) fn tree(&self) -> PathBuf {
         self.folder.join("tree")
     }
 
-    /// When it was made. Build tools go by times: sources that are older than what was built from others count as built.
+    /// Returns when the layer was made. Build tools compare times: sources that are older than the output built from
+    /// others count as built.
     pub(crate) fn made(&self) -> io::Result<SystemTime> {
         fs::metadata(self.folder.join("made"))?.modified()
     }
 
-    /// How setup used its network, if the layer was made for changed lock files.
+    /// Returns how setup used the network, if the layer was made for changed lock files.
     pub(crate) fn setup(&self) -> Option<SetupAgain> {
         serde_json::from_slice(&fs::read(self.folder.join(SETUP)).ok()?).ok()
     }
 
-    /// What it downloaded to the home, if anything.
+    /// Returns what setup downloaded to the home, if anything.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         Some(self.folder.join("home")).filter(|home| home.is_dir())
     }
 }
 
 impl Place {
-    /// The place of a project's layer. `project` and `key` are names of acquit's own.
+    /// Returns the location of a project's layer. Acquit itself chooses `project` and `key`.
     pub(crate) fn new(runtime: &Runtime, project: &str, key: &str) -> Self {
         Self { folder: runtime.home.join("layers").join(project).join(key) }
     }
@@ -175,7 +178,7 @@ impl Place {
         Ok(Found::Nothing(Making { lock, folder }))
     }
 
-    /// Puts a layer that was made in its place, and takes away those that nobody used for long.
+    /// Moves a finished layer to its location, and removes layers that were not used for a long time.
     pub(crate) fn publish(&self, making: Making) -> io::Result<Layer> {
         File::create(making.folder.join("made"))?;
         File::create(making.folder.join("complete"))?;
@@ -199,7 +202,7 @@ impl Place {
     }
 
     fn used(&self, lock: File) -> Layer {
-        // Best effort: one that seems unused for long is made again.
+        // Best effort: a layer that seems unused for a long time is made again.
         let _ = File::options()
             .write(true)
             .open(self.folder.join("complete"))
@@ -218,12 +221,12 @@ impl Place {
 
 impl Drop for Layer {
     fn drop(&mut self) {
-        // Closing is not enough: a child that is just being started holds a copy of the descriptor until its exec.
+        // Closing the file is not enough: a child that is starting holds a copy of the descriptor until its exec.
         let _ = flock(&self.in_use, FlockOperation::Unlock);
     }
 }
 
-/// Takes from a home, and from what was written over the user's caches, what package managers downloaded.
+/// Moves the downloads of package managers out of a home, and out of what was written over the user's caches.
 pub(crate) fn keep_caches(from: &[PathBuf], to: &Path) -> io::Result<()> {
     for name in CACHES {
         for place in from {
@@ -244,7 +247,7 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
 }
 
-/// Whether each name on the way is a folder itself and no link.
+/// Returns whether every component of a path is a real directory and not a symlink.
 fn is_real_folder(root: &Path, relative: &Path) -> bool {
     let mut here = root.to_owned();
     relative.components().all(|part| {
@@ -253,7 +256,8 @@ fn is_real_folder(root: &Path, relative: &Path) -> bool {
     })
 }
 
-/// How many layers there are and what they take on the disk, after removing those that nobody used for long if that is wanted.
+/// Returns the number of layers and their disk usage. If `wish` asks for cleaning, first removes layers that were not
+/// used for a long time.
 pub fn sweep(runtime: &Runtime, wish: acquit_core::retention::Wish) -> (usize, u64) {
     let mut all = (0, 0);
     let layers = runtime.home.join("layers");
@@ -262,7 +266,7 @@ pub fn sweep(runtime: &Runtime, wish: acquit_core::retention::Wish) -> (usize, u
     }
     for project in folders(&layers) {
         if wish == acquit_core::retention::Wish::Clean {
-            // What is in use, or cannot be removed, is found again by the next sweep.
+            // The next sweep retries what is in use or cannot be removed.
             let _ = prune(&project, MOST_KEPT);
         }
         for layer in folders(&project) {
@@ -273,15 +277,15 @@ pub fn sweep(runtime: &Runtime, wish: acquit_core::retention::Wish) -> (usize, u
     all
 }
 
-/// How the folders of trials begin.
+/// Prefix of trial directories.
 const TRIAL: &str = "trial-";
 
-/// A new folder beside the layers, and its lock. Those of trials that were killed are removed.
+/// Creates a new directory next to the layers, with its lock. Removes those of killed trials.
 pub(crate) fn trial(layers: &Path) -> io::Result<(PathBuf, File)> {
     sweep_trials(layers);
     loop {
         let folder = layers.join(format!("{TRIAL}{}", crate::agent::new_session()));
-        // Whoever sweeps may come before it is locked.
+        // A sweep may remove it before it is locked.
         let lock = match make_private(&folder).and_then(|()| File::open(&folder)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             lock => lock?,
@@ -293,22 +297,23 @@ pub(crate) fn trial(layers: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Removes the folders of trials that nobody holds the lock of.
+/// Removes the trial directories that no one has locked.
 fn sweep_trials(layers: &Path) {
     let is_trial =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TRIAL));
     for folder in folders(layers).filter(is_trial) {
         let Ok(lock) = File::open(&folder) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            // What cannot be removed is found again by the next sweep.
+            // The next sweep retries what cannot be removed.
             let _ = remove(&folder);
         }
     }
 }
 
-/// Removes layers of a project beyond the last used, and those that nobody used for long, unless somebody uses them now.
+/// Removes layers of a project beyond the most recently used ones, and those not used for a long time, unless they are
+/// in use.
 fn prune(project: &Path, most: usize) -> io::Result<()> {
-    // Those whose maker was killed.
+    // Layers whose maker was killed.
     for unfinished in folders(project).filter(|folder| folder.extension().is_some_and(|end| end == "new")) {
         let lock = unfinished.with_extension("lock");
         let Some(_held) = locked(&lock, FlockOperation::NonBlockingLockExclusive)? else { continue };
@@ -334,7 +339,7 @@ fn prune(project: &Path, most: usize) -> io::Result<()> {
         }
         let lock = folder.with_extension("lock");
         let Some(_held) = locked(&lock, FlockOperation::NonBlockingLockExclusive)? else { continue };
-        // Not a layer any more before anything of it is gone.
+        // Remove this first, so that a partly removed layer is never used.
         let _ = fs::remove_file(folder.join("complete"));
         remove(&folder)?;
         let _ = fs::remove_file(&lock);
@@ -347,7 +352,8 @@ fn folders(of: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
 }
 
-/// The lock of a layer, if it can be had. A lock file that was removed meanwhile locks nothing, so another one is made.
+/// Takes the lock of a layer, if possible. A lock file that was removed in the meantime locks nothing, so retry with a
+/// new one.
 fn locked(path: &Path, how: FlockOperation) -> io::Result<Option<File>> {
     loop {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;

@@ -1,8 +1,9 @@
-//! Workspaces that nobody needs any more: found on the disk, judged by the rule ([`acquit_core::retention`]), saved, and removed.
+//! Removes workspaces that are no longer needed: finds them on disk, applies the rule ([`acquit_core::retention`]),
+//! saves their content and removes them.
 //!
-//! [`clean`] is for a task that has just been done, [`sweep`] for all that lie around. What a sweep looks at is what lies on the disk, so
-//! its cost does not grow with the age of the store. A workspace in which somebody works is locked, and its task's state is read again
-//! under the lock: nothing of a live task is touched.
+//! [`clean`] is for a task that has just completed, [`sweep`] for all that are left. A sweep looks at what is on disk,
+//! so its cost does not grow with the age of the store. A workspace in use is locked, and the state of its task is read
+//! again under the lock, so nothing of a live task is touched.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,64 +25,64 @@ use crate::runtime::Runtime;
 use crate::untrusted::size;
 use crate::workspace::{self, LockedWorkspace, Workspace, remove_folder};
 
-/// How many tasks [`sweep_near`] looks at.
+/// Number of tasks that [`sweep_near`] checks.
 const NEAR: u64 = 32;
-/// How long somebody else may take to remove the same workspace.
+/// How long another process may take to remove the same workspace.
 const CLEANING: Duration = Duration::from_secs(10);
 
-/// A workspace, and what became of it.
+/// A workspace and the result for it.
 #[derive(Debug)]
 pub struct Entry {
-    /// Whose it is.
+    /// Task of the workspace.
     pub task: TaskId,
-    /// How the task stands.
+    /// State of the task.
     pub state: &'static str,
-    /// How much it takes, or took, on the disk.
+    /// Disk usage, before removal.
     pub bytes: u64,
-    /// What became of it.
+    /// Result.
     pub verdict: Verdict,
 }
 
-/// What became of a workspace.
+/// Result for a workspace.
 #[derive(Debug)]
 pub enum Verdict {
-    /// It is gone, and what was in it is saved.
+    /// Removed, and its content is saved.
     Removed,
     /// It would be removed.
     Removable,
-    /// It stays: the task is not over.
+    /// Kept: the task has not ended.
     Needed,
-    /// It stays until then, if there is room.
+    /// Kept until this time, if there is space.
     Until(Timestamp),
-    /// It should go and could not.
+    /// Removal failed.
     Refused(RetentionError),
 }
 
 /// Why a workspace could not be removed.
 #[derive(Debug, thiserror::Error)]
 pub enum RetentionError {
-    /// It cannot be, or must not be.
+    /// It cannot or must not be removed.
     #[error("remove the workspace")]
     Workspace(#[from] workspace::Error),
-    /// The user's repository refuses.
+    /// An operation in the user's repository failed.
     #[error("remove the ref that kept the base")]
     Git(#[from] git::Error),
     /// The task does not say where its repository is.
     #[error("find the task's repository")]
     Source(#[from] serde_json::Error),
-    /// Somebody else wrote what the task runs by.
+    /// Someone else wrote the task's definition.
     #[error(transparent)]
     Untrusted(#[from] crate::trusted_definitions::Untrusted),
-    /// It was begun with again meanwhile.
+    /// The task was resumed in the meantime.
     #[error("remove the workspace: the task goes on")]
     GoesOn,
 }
 
-/// Removes the workspace of a task that is done: its work is in the user's repository. The workspaces of all others are kept,
-/// because they can be tried again. Refuses if anything in it is nowhere else.
+/// Removes the workspace of a completed task: its work is in the user's repository. All other workspaces are kept,
+/// because their tasks can be retried. Fails if anything in it exists nowhere else.
 pub fn clean(runtime: &Runtime, definition: &Definition, task: TaskId) -> Result<(), RetentionError> {
     crate::fault::point("finished", &runtime.environment);
-    // Its harness does the same; whoever comes first.
+    // The task's harness does the same; the order does not matter.
     let _ = remove_folder(&runtime.agent_homes(task));
     if !runtime.workspace_folder(task).exists() {
         return Ok(());
@@ -105,8 +106,8 @@ fn remove_gate_trees(runtime: &Runtime, task: TaskId) {
     }
 }
 
-/// Removes the workspaces of tasks just before `id` that are done: whoever ran them was killed before it could. Looks at a fixed
-/// number of tasks, so that it costs the same however many there are; [`sweep`] looks at all.
+/// Removes the workspaces of completed tasks just before `id` whose runner was killed before it could. Checks a fixed
+/// number of tasks, so the cost does not depend on their total; [`sweep`] checks all.
 pub fn sweep_near(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store::Result<()> {
     for id in (id.0.saturating_sub(NEAR).max(1)..id.0).map(TaskId) {
         if !has_something(runtime, id) {
@@ -118,31 +119,31 @@ pub fn sweep_near(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store
             Err(error) => return Err(error),
         };
         if over {
-            // What cannot be removed now is named by `acquit clean`.
+            // `acquit clean` lists what cannot be removed now.
             remove(runtime, store, id)?;
         }
     }
     Ok(())
 }
 
-/// Removes all that is on the disk of a task that no store keeps.
+/// Removes all files of a task that no store keeps.
 pub fn forget(runtime: &Runtime, source: &Source, task: TaskId) -> Result<(), RetentionError> {
     source.unpin(&runtime.git, runtime.store(), task)?;
     forget_files(runtime, task)
 }
 
-/// The same for a task whose repository is removed as a whole.
+/// Does the same for a task whose whole repository is removed.
 pub fn forget_files(runtime: &Runtime, task: TaskId) -> Result<(), RetentionError> {
     let folder = runtime.task_folder(task);
     if folder.exists() {
         remove_folder(&folder)?;
     }
-    // Fails where there are other tasks.
+    // Fails if there are other tasks.
     let _ = fs::remove_dir(runtime.tasks());
     Ok(())
 }
 
-/// Looks at every workspace on this machine whose task the store knows, and removes those that go.
+/// Checks every workspace on this machine whose task the store knows, and removes those that are no longer needed.
 pub fn sweep(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -156,7 +157,7 @@ pub fn sweep(
     for id in on_disk(runtime) {
         let task = match store.task(id) {
             Ok(task) => task,
-            // Of another store that uses the same folder.
+            // It belongs to another store that uses the same directory.
             Err(store::Error::NoTask(_)) => continue,
             Err(error) => return Err(error),
         };
@@ -181,7 +182,7 @@ pub fn sweep(
     Ok(entries)
 }
 
-/// The tasks that have something on this disk that can go.
+/// Returns the tasks with something on disk that could be removed.
 fn on_disk(runtime: &Runtime) -> Vec<TaskId> {
     let mut all: Vec<TaskId> = fs::read_dir(runtime.tasks())
         .into_iter()
@@ -198,14 +199,14 @@ fn has_something(runtime: &Runtime, task: TaskId) -> bool {
     runtime.workspace_folder(task).exists() || runtime.agent_homes(task).exists()
 }
 
-/// Saves what is in a workspace and removes it, with what the task's agents kept.
+/// Saves the content of a workspace and removes it, together with the homes of the task's agents.
 fn remove(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store::Result<Verdict> {
     let definition = store.definition(id)?;
     let (source, locked) = match locked(runtime, &definition, id, Duration::ZERO) {
         Ok(both) => both,
         Err(trouble) => return Ok(Verdict::Refused(trouble)),
     };
-    // Under the lock: whoever began with it again since waits for us, and finds it gone.
+    // Read under the lock: a process that resumed the task waits for us, and finds the workspace gone.
     let task = store.task(id)?;
     let State::Ended { end } = &task.state else { return Ok(Verdict::Refused(RetentionError::GoesOn)) };
     remove_gate_trees(runtime, id);
@@ -224,7 +225,7 @@ fn retire(
 ) -> Result<(), RetentionError> {
     crate::fault::point("clean", &runtime.environment);
     locked.retire(source, &format!("{id}-left"), redactor, || match end {
-        // Nobody tries it again, so nobody needs its base.
+        // It is never retried, so its base is not needed.
         End::Done => source.unpin(&runtime.git, runtime.store(), id),
         End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => Ok(()),
     })?;
@@ -234,7 +235,7 @@ fn retire(
     Ok(())
 }
 
-/// The workspace of a task, in which nobody else works from here on, and the repository that it was made from.
+/// Locks the workspace of a task. Also returns the repository that it was made from.
 fn locked(
     runtime: &Runtime,
     definition: &Definition,
