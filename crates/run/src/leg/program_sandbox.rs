@@ -1,4 +1,4 @@
-//! The walls around a program of a leg: its policy, as a file of the leg, and what the program must be told of it.
+//! The sandbox of a program of a leg: its policy, as a file of the leg, and the variables that the program needs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,35 +13,35 @@ use crate::process::Missing;
 use crate::sandbox::{PROXY_PORT, Policy, Reach, default_policy};
 use crate::{network, registry};
 
-/// Who is enclosed.
+/// The program to sandbox.
 pub(crate) enum Who<'a> {
-    /// An agent. Its home is kept for the next legs of its stage, with the sessions that it continues.
+    /// An agent. Its home is kept for later legs of its stage, with the sessions that it continues.
     Agent {
-        /// The files of its login.
+        /// Its credential files.
         login: &'a [String],
-        /// The hosts of its model.
+        /// Hosts of its model.
         hosts: &'a [Host],
-        /// The program and the script that it consists of, where they are not the system's.
+        /// The program and the script that it consists of, if they are not part of the system.
         parts: &'a [PathBuf],
-        /// Files that stand in its home: the name below the home, and the file.
+        /// Files to place in its home: path relative to the home, and the file.
         placed: &'a [(PathBuf, PathBuf)],
     },
-    /// A gate or the setup. Its home is new each time: what an agent left in one would have a say in the verdict.
+    /// A gate or setup. Its home is new each time, because files that an agent left there could influence the verdict.
     Check,
 }
 
-/// A program's walls.
+/// The sandbox of a program.
 pub(crate) struct ProgramSandbox {
-    /// The file with its policy; none without a sandbox.
+    /// Policy file. `None` without a sandbox.
     pub(crate) policy: Option<PathBuf>,
     network: Network,
     log: PathBuf,
-    /// What is thrown away when the program has ended.
+    /// Directory to remove when the program has ended.
     passing: Option<PathBuf>,
 }
 
 impl ProgramSandbox {
-    /// Encloses the program `name` of this leg.
+    /// Creates the sandbox for the program `name` of this leg.
     pub(crate) fn new(
         ctx: &LegContext<'_>,
         job: &Job<'_>,
@@ -108,7 +108,7 @@ impl ProgramSandbox {
         Ok(Self { policy: Some(file), network, log, passing })
     }
 
-    /// What the program must be told: where its temporary files go, and where the proxy is.
+    /// Returns the variables that the program needs: for its temporary files and the proxy.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         if self.policy.is_none() {
             return Vec::new();
@@ -121,17 +121,17 @@ impl ProgramSandbox {
         list
     }
 
-    /// The connections that the program asked for so far.
+    /// Returns the connections that the program requested so far.
     pub(crate) fn connections(&self) -> Vec<network::Connection> {
         network::read_log(&self.log)
     }
 
-    /// Where they are logged.
+    /// Returns the path of the connection log.
     pub(crate) fn log(&self) -> &Path {
         &self.log
     }
 
-    /// In words, for the event log.
+    /// Describes the sandbox for the event log.
     pub(crate) fn words(&self, missing: Missing) -> String {
         match &self.policy {
             None => "NO SANDBOX: everything that the user may do, it may do".to_owned(),
@@ -140,7 +140,7 @@ impl ProgramSandbox {
         }
     }
 
-    /// Tells what a person should know before the program works.
+    /// Notifies people of what is missing before the program runs.
     pub(crate) fn announce(&self, ctx: &mut LegContext<'_>, name: &str, missing: Missing) {
         if self.policy.is_none() {
             ctx.notice(
@@ -152,7 +152,7 @@ impl ProgramSandbox {
         }
     }
 
-    /// After the program: tells whom it talked to, and takes away what was made for it.
+    /// Reports the program's connections after its end, and removes what was created for it.
     pub(crate) fn end(&self, ctx: &mut LegContext<'_>, name: &str) {
         for line in network::summary(&network::read_log(&self.log)) {
             ctx.notice(Level::Info, format!("{name}: {line}"));
@@ -163,8 +163,8 @@ impl ProgramSandbox {
     }
 }
 
-/// The command that sends the agent's commits to the harness. It reads what an agent wrote, with all that git knows of following
-/// from one place to another, so it sees that and the objects that were lent, and nothing else.
+/// Returns the command that sends the agent's commits to the harness. It reads what an agent wrote, and git can follow
+/// pointers from there to other places. So it sees only that and the borrowed objects.
 pub(crate) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, LegAbort> {
     const PLAIN: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git upload-pack";
     let config = &job.definition.config;
@@ -174,7 +174,7 @@ pub(crate) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, Le
     let task = ctx.hold.leg.task;
     let (folder, workspace) = (ctx.runtime.task_folder(task), ctx.runtime.workspace_folder(task));
     let file = folder.join("policy-sender.json");
-    // One that was killed while it wrote the file left half of it.
+    // A process that was killed while writing the file leaves an incomplete one.
     let whole = std::fs::read(&file).is_ok_and(|text| serde_json::from_slice::<Policy>(&text).is_ok());
     if !whole {
         let mut read = job.source.all_objects();
@@ -189,8 +189,8 @@ pub(crate) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, Le
     Ok(command)
 }
 
-/// Writes the policy of a program that reads what others wrote: it sees the system's libraries and what is listed, keeps nothing
-/// and reaches nobody.
+/// Writes the policy of a program that reads untrusted content: it sees the system's libraries and what is listed,
+/// keeps nothing and has no network.
 pub(crate) fn seclude(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -217,7 +217,7 @@ pub(crate) fn seclude(
     written.map_err(|error| LegAbort::file("write the sandbox policy", file, &error))
 }
 
-/// A path as one word for a shell.
+/// Quotes a path as one word for a shell.
 fn quoted(path: &Path) -> OsString {
     let mut word = OsString::from("'");
     for (number, part) in path.as_os_str().as_bytes().split(|byte| *byte == b'\'').enumerate() {
@@ -234,7 +234,7 @@ pub(crate) fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> 
     private(file, &serde_json::to_vec_pretty(policy)?)
 }
 
-/// Removes a folder of ours that programs wrote to. What cannot be removed is in nobody's way.
+/// Removes a directory of ours that programs wrote to. What cannot be removed does no harm.
 fn remove(folder: &Path) {
     let _ = crate::workspace::remove_folder(folder);
 }

@@ -1,9 +1,9 @@
-//! Where a program of a leg works: its tree, as it sees it and as it is on this machine.
+//! The working tree of a program of a leg: as the program sees it, and as it is on this machine.
 //!
-//! Gates, setup and the trees of executed checks are seen at [`TREE`], the same path in every task, because what package managers
-//! install often has the path of the tree in it. A gate's tree is an overlay: its own writes, which are thrown away, over the
-//! committed files, over what setup made. An agent works in the workspace, over what setup made. Where the machine refuses
-//! overlays, trees are copies, and setup runs in each of them.
+//! Gates, setup and the trees of executed checks appear at [`TREE`], the same path in every task, because installed
+//! packages often contain the path of the tree. A gate's tree is an overlay: its own writes, which are discarded, over
+//! the committed files, over the output of setup. An agent works in the workspace, over the output of setup. If the
+//! machine does not allow overlays, trees are copies, and setup runs in each of them.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,33 +18,33 @@ use crate::runtime::make_private;
 use crate::sandbox::{Entry, Policy, Reach, What};
 use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
 
-/// Where programs see the tree that they work in.
+/// Path at which programs see their tree.
 pub(crate) const TREE: &str = "/acquit/tree";
 
-/// Where a program works.
+/// The working tree of a program.
 pub(crate) struct WorkingTree {
     /// The tree, as the program sees it.
     pub(crate) tree: PathBuf,
     /// What programs wrote there, on this machine.
     pub(crate) written: PathBuf,
-    /// The committed files, on this machine; `written` where programs work in these themselves.
+    /// The committed files, on this machine. Equal to `written` if programs work in them directly.
     pub(crate) committed: PathBuf,
-    /// The object folders that the repository of that tree borrows.
+    /// Object directories that the repository of that tree borrows.
     pub(crate) objects: Vec<PathBuf>,
-    /// A folder of the tree with a name that nobody can know in advance, for the reports of commands.
+    /// Directory of the tree for the reports of commands. Its name is unpredictable.
     pub(crate) reports: String,
     setup: SharedLayer,
-    /// Keeps home, `/tmp` and caches of the program, if they are to be kept.
+    /// Keeps home, `/tmp` and caches of the program, if set.
     pub(crate) aside: Option<PathBuf>,
     passing: Passing,
 }
 
-/// Folders that are thrown away with this value.
+/// Directories that are removed on drop.
 #[derive(Default)]
 struct Passing(Vec<PathBuf>);
 
 impl WorkingTree {
-    /// The workspace as the agent left it: to be looked at, not to be run in.
+    /// The workspace as the agent left it: to read, not to run programs in.
     pub(crate) fn of(workspace: &LockedWorkspace) -> Self {
         Self::plain(workspace.tree(), workspace)
     }
@@ -62,7 +62,7 @@ impl WorkingTree {
         }
     }
 
-    /// The workspace, for an agent: over what setup made for the commit that it starts from.
+    /// The workspace for an agent: over the output of setup for its start commit.
     pub(crate) fn of_agent(
         ctx: &mut LegContext<'_>,
         job: &Job<'_>,
@@ -81,7 +81,7 @@ impl WorkingTree {
         Ok(working_tree)
     }
 
-    /// A new tree of the work as it is committed, for the gate `name`.
+    /// Creates a new tree of the committed work for the gate `name`.
     pub(crate) fn of_work(
         ctx: &mut LegContext<'_>,
         job: &Job<'_>,
@@ -104,7 +104,7 @@ impl WorkingTree {
         Ok(working_tree)
     }
 
-    /// A new tree over a checkout, whose writes go to `written`.
+    /// Creates a new tree over a checkout. Its writes go to `written`.
     fn over(committed: PathBuf, written: PathBuf, workspace: &LockedWorkspace) -> Result<Self, LegAbort> {
         remove_folder(&written)?;
         make_private(&written).map_err(|error| LegAbort::file("make the folder", &written, &error))?;
@@ -112,7 +112,8 @@ impl WorkingTree {
         Ok(Self { tree: TREE.into(), written, passing, ..Self::plain(committed, workspace) })
     }
 
-    /// A new tree over a checkout, for setup: what it writes is kept, to the tree in `written` and all else in `aside`.
+    /// Creates a new tree over a checkout for setup. Its writes are kept: those to the tree in `written`, all others in
+    /// `aside`.
     pub(crate) fn of_setup(
         committed: PathBuf,
         written: PathBuf,
@@ -125,7 +126,7 @@ impl WorkingTree {
         Ok(working_tree)
     }
 
-    /// A tree beside the work, in which programs write over the files themselves.
+    /// Uses a temporary tree, in which programs overwrite the files themselves.
     pub(crate) fn of_scratch(scratch: &Scratch<'_>) -> Self {
         let workspace = scratch.workspace();
         let working_tree = Self::plain(scratch.tree(), workspace);
@@ -133,12 +134,12 @@ impl WorkingTree {
         Self { tree, setup: Rc::clone(scratch.setup()), ..working_tree }
     }
 
-    /// The caches that setup filled.
+    /// Returns the caches that setup filled.
     pub(crate) fn setup_home(&self) -> Option<PathBuf> {
         self.setup.borrow().as_ref().and_then(|layer| layer.home())
     }
 
-    /// The places of the view that make the tree.
+    /// Returns the mounts that make up the tree.
     pub(crate) fn mounts(&self) -> std::io::Result<Vec<Entry>> {
         let (tree, written) = (self.tree.clone(), self.written.clone());
         let mut lower = Vec::new();
@@ -173,16 +174,16 @@ impl Drop for Passing {
     }
 }
 
-/// The folder that the kernel needs beside the top of an overlay.
+/// Returns the work directory that the kernel needs next to the upper directory of an overlay.
 fn work_of(upper: &Path) -> PathBuf {
     let mut name = upper.as_os_str().to_owned();
     name.push(".work");
     name.into()
 }
 
-/// Whether programs can be given overlays here. Tried once in each boot, because no file of the kernel tells it: it depends on user
-/// namespaces, on the kernel, and on the disk that acquit's folder is on. A trial that did not come to an end, as on a machine that is
-/// overloaded, is made again by the next leg.
+/// Returns whether overlays work here. Tried once per boot, because the kernel does not report it: it depends on user
+/// namespaces, on the kernel, and on the disk of acquit's directory. If a trial does not complete, as on an overloaded
+/// machine, the next leg repeats it.
 pub(crate) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, LegAbort> {
     if mode == Mode::Off {
         return Ok(false);
@@ -211,14 +212,14 @@ pub(crate) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, Leg
     Ok(works.unwrap_or(false))
 }
 
-/// Writes the file as a whole, by way of the folder of a trial: the first legs after a boot may all write it at once.
+/// Writes the file atomically, through the directory of a trial: the first legs after a boot may all write it at once.
 fn remember(trial: &Path, file: &Path, text: &str) -> std::io::Result<()> {
     let new = trial.join("found");
     super::private(&new, text.as_bytes())?;
     std::fs::rename(&new, file)
 }
 
-/// Starts a program over an overlay. Gives nothing if it did not come to an end.
+/// Starts a program over an overlay. `None` if the trial did not complete.
 fn attempt(ctx: &LegContext<'_>, folder: &Path) -> Option<bool> {
     let (lower, upper) = (folder.join("lower"), folder.join("upper"));
     for part in [&lower, &upper, &work_of(&upper)] {
@@ -254,7 +255,7 @@ fn attempt(ctx: &LegContext<'_>, folder: &Path) -> Option<bool> {
     Some(held && folder.join("upper/written").exists())
 }
 
-/// Nobody listens to a trial.
+/// Ignores the output of a trial.
 struct Unheard;
 
 impl Watcher for Unheard {
