@@ -1,4 +1,4 @@
-//! The agent's own repository, `work/.git`: written anew by us, then read as somebody else's.
+//! The agent's own repository, `work/.git`: written by us, then read as untrusted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,37 +11,37 @@ use crate::git::{CommitId, Identity, ObjectFormat, alternates};
 
 /// What an agent left at `work/.git`.
 pub(super) enum AgentGit {
-    /// Nothing, or something that is not a folder.
+    /// Nothing, or something that is not a directory.
     Gone {
-        /// In words.
+        /// Description.
         what: &'static str,
     },
-    /// A folder.
+    /// A directory.
     There {
-        /// The listing of it.
+        /// Listing of it.
         snapshot: Snapshot,
-        /// Where the branch points, or why that cannot be told.
+        /// Tip of the branch, or why it cannot be read.
         tip: Result<CommitId, String>,
-        /// Whether HEAD is elsewhere, or there are refs besides the branch.
+        /// Whether HEAD is elsewhere, or there are other refs than the branch.
         elsewhere: bool,
-        /// The branches that are there, and the one that HEAD is on, bounded.
+        /// Existing branches and the one that HEAD is on, limited in number.
         branches: Vec<String>,
     },
 }
 
-/// The file of a workspace that has the base branch as it was written into the agent's repository: commit and ref.
+/// File of a workspace that records the base branch as written into the agent's repository: commit and ref.
 const BASE_REF: &str = "base-ref";
 
 /// Which of the two kinds of repository a configuration is for.
 pub(super) enum Role<'a> {
-    /// The agent's, with the name it commits under.
+    /// The agent's, with the identity for its commits.
     Agent(&'a Identity),
-    /// The harness's: nothing in it may depend on a log.
+    /// The harness's: nothing in it may depend on a reflog.
     Harness,
 }
 
-/// The configuration of a repository that we write. Objects are not compressed: the repository does not live long, and
-/// commits can be read as they are written ([`crate::git::Commit`]).
+/// Returns the configuration of a repository that we write. Objects are not compressed: the repository is short-lived,
+/// and commits can then be read directly ([`crate::git::Commit`]).
 pub(super) fn config(format: ObjectFormat, role: &Role<'_>) -> String {
     let (version, extension) = match format {
         ObjectFormat::Sha1 => (0, ""),
@@ -65,7 +65,7 @@ pub(super) fn config(format: ObjectFormat, role: &Role<'_>) -> String {
     )
 }
 
-/// Writes the few files that make a repository.
+/// Writes the few files that make up a repository.
 pub(super) fn write_repository(
     at: &Path,
     head: &str,
@@ -89,9 +89,10 @@ impl Workspace {
         self.tree().join(".git")
     }
 
-    /// Whether objects come only from where we said: the alternates are ours, and no link leads out of the folder.
+    /// Checks that objects come only from the expected places: the alternates are ours, and no symlink leads out of the
+    /// directory.
     pub(super) fn borrows_only_ours(&self, snapshot: &Snapshot) -> Result<(), String> {
-        // A link leads elsewhere, and the sender would wait forever at a pipe.
+        // A symlink leads elsewhere, and the sender would block forever on a pipe.
         if let Some((path, what)) = snapshot.odd.iter().find(|(path, _)| path.starts_with("objects")) {
             return Err(format!("its repository has {what} at {}", path.display()));
         }
@@ -107,8 +108,8 @@ impl Workspace {
 }
 
 impl LockedWorkspace {
-    /// Puts a fresh repository at `work/.git`, on `branch` at `tip`, with the harness's index. The old one goes away:
-    /// the caller has taken out of it what is worth keeping.
+    /// Creates a fresh repository at `work/.git`, on `branch` at `tip`, with the harness's index. Removes the old one;
+    /// the caller has already saved what is worth keeping.
     pub(super) fn write_agent(&self, branch: &str, tip: &CommitId) -> Result<Snapshot, Error> {
         let (new, old, git) = (self.dir.join("agent.new"), self.dir.join("agent.old"), self.agent_dir());
         let io = |e| Error::io("create", &git, e);
@@ -130,7 +131,7 @@ impl LockedWorkspace {
         if let Some(rules) = &self.rules {
             rules.write_hooks(&new, branch)?;
             if let Some((name, commit)) = rules.base_ref() {
-                // Whoever looks later need not know the rules.
+                // Recorded, so that later readers need not know the rules.
                 files::write(&self.dir.join(BASE_REF), format!("{commit} {name}\n").as_bytes())?;
                 let reference = new.join(name);
                 if let Some(folder) = reference.parent() {
@@ -149,7 +150,7 @@ impl LockedWorkspace {
         Ok(Snapshot::take(&git, Skip::Nothing).map_err(io)?.settle(&self.dir))
     }
 
-    /// Looks at what the agent left.
+    /// Examines what the agent left.
     pub(super) fn read_agent(&self, branch: &str) -> Result<AgentGit, Error> {
         let root = self.agent_dir();
         match fs::symlink_metadata(&root) {
@@ -193,9 +194,9 @@ impl LockedWorkspace {
         let mut names = loose_refs(&root);
         let odd = names.is_none() || packed.is_err();
         let names = names.get_or_insert_default();
-        // The lock that a killed git left is no ref: git allows no name that ends like this.
+        // A lock that a killed git left is not a ref: git does not allow names with this suffix.
         names.retain(|r| !r.ends_with(".lock"));
-        // The base branch is no work of the agent's, as long as it is what we wrote.
+        // The base branch is not the agent's work, as long as it is what we wrote.
         let written = files::read(&self.dir.join(BASE_REF), files::SMALL)?.unwrap_or_default();
         let written = String::from_utf8_lossy(&written).into_owned();
         let ours = written.trim_end().split_once(' ');
@@ -227,12 +228,12 @@ fn packed_refs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter(|l| !l.starts_with(['#', '^'])).filter_map(|l| l.split_once(' '))
 }
 
-/// The names of all refs that are files. Tags and remote refs count too: what they keep is kept. None when something is
-/// there that git did not make.
+/// Returns the names of all refs that are files. Tags and remote refs count too, because what they refer to is kept.
+/// `None` if there is something that git did not create.
 fn loose_refs(root: &Path) -> Option<Vec<String>> {
-    // Refs are a few folders deep; whatever is deeper was not made by git.
+    // Refs are a few directories deep. Git did not create anything deeper.
     const DEEPEST: usize = 16;
-    // Nobody works with more; reading them all would only take time.
+    // No one works with more, and reading them all would only take time.
     const MOST: usize = 100_000;
     let mut names = Vec::new();
     let mut folders = vec![("refs".to_owned(), 0)];

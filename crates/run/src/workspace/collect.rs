@@ -1,4 +1,4 @@
-//! After the agent: what it committed, what it left lying around, and what that amounts to.
+//! Collects the work of an agent after it ended: its commits, what it left uncommitted, and the size of the change.
 
 use std::path::PathBuf;
 
@@ -12,36 +12,35 @@ use super::state::State;
 use super::{Error, LockedWorkspace, Rules, SavedAttempt, guardrails};
 use crate::git::{CommitId, Identity, is_ref_name};
 
-/// Commits that are listed.
+/// Maximum number of commits to list.
 const MOST_COMMITS: usize = 1_000;
-/// Characters of a subject that are kept: it is shown in one line.
+/// Maximum length of a subject. It is shown in one line.
 const LONGEST_SUBJECT: usize = 200;
 
-/// AgentEvent when there is no tree to look at.
+/// What the agent did if there is no tree to examine.
 pub(super) const REPLACED: &str =
     "the work tree was replaced, or filled with folders that are nested too deeply";
 
-/// What to do with changes that the agent did not commit.
+/// What to do with uncommitted changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leftovers {
-    /// They belong to the work: committed on top of it.
+    /// They belong to the work: commit them on top of it.
     Commit {
-        /// The message of that commit.
+        /// Message of that commit.
         message: String,
-        /// Its author.
+        /// Author of that commit.
         identity: Identity,
     },
-    /// The stage was only to read: everything, commits too, is saved as an attempt, and the tree goes back to the
-    /// start.
+    /// The stage was read-only: save everything, including commits, as an attempt, and reset the tree to the start.
     SaveAndReset,
 }
 
 /// One commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitSummary {
-    /// Its id.
+    /// Commit id.
     pub id: CommitId,
-    /// The first line of its message, bounded.
+    /// First line of its message, truncated.
     pub subject: String,
 }
 
@@ -60,23 +59,24 @@ pub enum Leftover {
 /// The work of one leg.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// The commit the leg ends with; its start when nothing was done.
+    /// Final commit of the leg. Equal to its start if nothing was done.
     pub head: CommitId,
-    /// What was committed since the start, newest first, bounded.
+    /// Commits since the start, newest first, limited in number.
     pub new_commits: Vec<CommitSummary>,
-    /// The difference between start and head.
+    /// Diff stats between start and head.
     pub stats: DiffStats,
     /// What happened to uncommitted changes.
     pub leftover: Leftover,
-    /// The `.git` of repositories that the agent made inside the tree, moved aside so that their files are files.
+    /// The `.git` directories of repositories that the agent created inside the tree. They are moved aside, so that the
+    /// files of those repositories count as files.
     pub kept: Vec<PathBuf>,
 }
 
-/// Commits as they are listed, newest first.
+/// Collects commits, newest first.
 struct Listed<'a> {
     rules: Option<&'a Rules>,
     commits: Vec<CommitSummary>,
-    /// The oldest that does not name the task although it has to.
+    /// The oldest commit that must name the task and does not.
     nameless: Option<CommitSummary>,
 }
 
@@ -93,7 +93,7 @@ impl Listed<'_> {
 }
 
 impl LockedWorkspace {
-    /// Takes in what the agent of `leg` did. The agent has ended; nobody writes to the tree any more.
+    /// Collects the work of the agent of `leg`. The agent must have ended, so that nothing writes to the tree any more.
     pub fn collect(&self, leg: &str, keep: Leftovers) -> Result<Work, Error> {
         let not_prepared = || Error::NotPrepared { path: self.dir.clone() };
         let mut state = self.load()?.filter(|s| s.facts.resetting.is_none()).ok_or_else(not_prepared)?;
@@ -191,7 +191,7 @@ impl LockedWorkspace {
         new_commits.truncate(MOST_COMMITS);
         self.set_ref(&reference, &head)?;
         let stats = match left {
-            // All of the work was left over, so git has already said how much it is.
+            // All of the work was uncommitted, so git has already reported its size.
             stats if *tip == start => stats,
             _ => self.difference(&start, &head)?,
         };
@@ -218,8 +218,8 @@ impl LockedWorkspace {
         Ok(Work { leftover: saved.map_or(Leftover::None, Leftover::Saved), ..Work::nothing(&start) })
     }
 
-    /// The commits that `tip` has and `start` has not, newest first; refuses a tip that does not build on the start, and a
-    /// commit that does not name the task.
+    /// Returns the commits that `tip` has and `start` does not, newest first. Rejects a tip that does not build on the
+    /// start, and a commit that does not name the task.
     fn commits_between(&self, start: &CommitId, tip: &CommitId) -> Result<Vec<CommitSummary>, Error> {
         let mut listed = Listed { rules: self.rules.as_ref(), commits: Vec::new(), nameless: None };
         match self.line_at_hand(start, tip) {
@@ -240,8 +240,8 @@ impl LockedWorkspace {
         }
     }
 
-    /// Has git list them. One call tells all: the start is listed as the edge of the range exactly if it is a parent of
-    /// something in it.
+    /// Lists the commits with git. One call is enough: the start is listed as the boundary of the range exactly if it
+    /// is a parent of a commit in it.
     fn list_between(&self, start: &CommitId, tip: &CommitId, listed: &mut Listed<'_>) -> Result<(), Error> {
         let doing = "list its commits";
         let output = self
@@ -270,7 +270,7 @@ impl LockedWorkspace {
         Ok(())
     }
 
-    /// Refuses protected branches, which an agent neither makes nor stands on.
+    /// Rejects protected branches, which an agent must neither create nor check out.
     fn check_branches(&self, branches: &[String], own: &str) -> Result<(), Error> {
         let Some(rules) = &self.rules else { return Ok(()) };
         // Names that tools take for options, for HEAD or for another ref.
@@ -291,7 +291,8 @@ impl LockedWorkspace {
         }
     }
 
-    /// Refuses changes of `.acquit/` and of settings of coding agents. Git is asked only where the listing of the tree shows a difference.
+    /// Rejects changes to `.acquit/` and to the settings of coding agents. Asks git only if the listing of the tree
+    /// shows a difference.
     fn check_guarded(
         &self,
         state: &State,
@@ -315,13 +316,14 @@ impl LockedWorkspace {
         }
     }
 
-    /// How much differs between two commits.
+    /// Returns the diff stats between two commits.
     pub fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
         let output = self.diff_tree(from, to, "--shortstat", &[], &[])?;
         Ok(read_stats(&output))
     }
 
-    /// All paths that differ between two commits, those of renamed files before and after. `None` if there are too many to be read.
+    /// Returns all paths that differ between two commits, with both paths of a renamed file. `None` if there are too
+    /// many to read.
     pub fn changed_paths(&self, from: &CommitId, to: &CommitId) -> Result<Option<Vec<String>>, Error> {
         match self.diff_tree(from, to, "--name-only", &[], &[]) {
             Ok(output) => {
@@ -333,8 +335,8 @@ impl LockedWorkspace {
         }
     }
 
-    /// The files of the second commit that the first does not have like that. `None` if they cannot be listed: too many, or one
-    /// whose name is not text.
+    /// Returns the files of the second commit that are new or different in it. `None` if they cannot be listed: too
+    /// many, or one whose name is not UTF-8.
     pub fn changed_files(&self, from: &CommitId, to: &CommitId) -> Result<Option<Vec<String>>, Error> {
         match self.diff_tree(from, to, "--name-only", &["--diff-filter=d"], &[]) {
             Ok(output) => {
@@ -366,8 +368,8 @@ impl LockedWorkspace {
     }
 }
 
-/// Reads the line ` 2 files changed, 3 insertions(+), 1 deletion(-)`, of which git leaves out what is zero, and which it
-/// prints among others. None is no change.
+/// Parses the line ` 2 files changed, 3 insertions(+), 1 deletion(-)`, in which git leaves out zeros, and which it
+/// prints among others. No such line means no change.
 pub(super) fn read_stats(output: &[u8]) -> DiffStats {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().find(|line| line.starts_with(' ') && line.contains(" changed"));
@@ -386,7 +388,7 @@ pub(super) fn read_stats(output: &[u8]) -> DiffStats {
 }
 
 impl Work {
-    /// No change since `head`.
+    /// Returns the result for no change since `head`.
     fn nothing(head: &CommitId) -> Self {
         Self {
             head: head.clone(),
@@ -398,11 +400,12 @@ impl Work {
     }
 }
 
-/// What makes the agent's git see other objects than those that would be imported. None of it is: it is a sign of intent.
+/// Detects what makes the agent's git see other objects than those that would be imported. None of it is imported: it
+/// is a sign of intent.
 fn rewrites_history(agent: &Snapshot, shallow: &[u8]) -> Option<&'static str> {
     super::snapshot::paths(&agent.rows).find_map(|path| match path {
         b"info/grafts" => Some("grafts"),
-        // Of a shallow clone we wrote one ourselves. What an agent made of it has no say in the import.
+        // For a shallow clone we wrote one ourselves. What an agent makes of it does not affect the import.
         b"shallow" if shallow.is_empty() => Some("a shallow border"),
         b"objects/info/http-alternates" => Some("alternates on the network"),
         path if path.starts_with(b"refs/replace/") => Some("replacement refs"),

@@ -1,8 +1,8 @@
-//! Bringing the agent's commits into the harness's repository.
+//! Imports the agent's commits into the harness's repository.
 //!
-//! Git never looks at the agent's `.git` as a repository: its configuration, replacement refs, grafts and pointers to
-//! other folders would all have a say. What is fetched from is a view of ours that lends only the agent's objects and
-//! has one ref, the tip that we read ourselves. The objects are checked on the way in.
+//! Git never reads the agent's `.git` as a repository, because its configuration, replacement refs, grafts and pointers
+//! to other directories would all take effect. Instead, it fetches from a view of ours that borrows only the agent's
+//! objects and has one ref, the tip that we read ourselves. The objects are checked on the way in.
 
 use super::agent::{Role, config, write_repository};
 use super::snapshot::Snapshot;
@@ -10,7 +10,7 @@ use super::{Error, LockedWorkspace, files};
 use crate::git::CommitId;
 
 impl LockedWorkspace {
-    /// Fetches `tip` and what it needs, and keeps it as `reference`.
+    /// Fetches `tip` with everything it needs, and keeps it as `reference`.
     pub(super) fn import(
         &self,
         agent: &Snapshot,
@@ -29,7 +29,7 @@ impl LockedWorkspace {
         let config = config(self.format, &Role::Harness);
         write_repository(&view, "ref: refs/heads/tip\n", &config, &lent, &self.shallow)?;
         files::write(&view.join("refs/heads/tip"), format!("{tip}\n").as_bytes())?;
-        // What both sides have ends at a ref of the receiver: without one the whole history would be compared.
+        // Negotiation stops at a ref of the receiver. Without this one, the whole history would be compared.
         self.set_ref("refs/acquit/start", start)?;
         files::remove(&self.git_dir().join(format!("{reference}.lock")))?;
 
@@ -47,8 +47,8 @@ impl LockedWorkspace {
             }
             call.arg(&view).arg(&refspec).run().map_err(Error::by_agent("take in its commits"))
         };
-        // Bad content fails every time. A fetch is several processes, and when one of them is killed, the others complain about
-        // what they read from it.
+        // Bad content fails every time. But a fetch consists of several processes, and if one of them is killed, the
+        // others complain about what they read from it.
         fetch().or_else(|_| fetch())?;
         files::remove(&view)?;
         self.check_commit_size(start, tip)

@@ -1,4 +1,4 @@
-//! The end of a workspace.
+//! Removal of a workspace.
 
 use super::agent::AgentGit;
 use super::state::State;
@@ -6,14 +6,14 @@ use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Git, Source};
 
 impl LockedWorkspace {
-    /// Deletes the folder if nothing in it would be lost: the tree is clean, its commits are in the user's repository
-    /// (as themselves or squashed), so are the attempts, and nothing was moved aside.
+    /// Deletes the directory if nothing in it would be lost: the tree is clean, its commits are in the user's
+    /// repository (unchanged or squashed), so are the attempts, and nothing was moved aside.
     pub fn remove(self, source: &Source) -> Result<(), Error> {
         self.remove_after(source, || Ok(()))
     }
 
-    /// The same, and does something else between the look and the deletion. Whoever is killed there is followed by another one,
-    /// because the folder is still there.
+    /// Does the same, but calls `first` between the check and the deletion. If it is killed there, another process
+    /// repeats it, because the directory still exists.
     pub(crate) fn remove_after(
         self,
         source: &Source,
@@ -23,7 +23,7 @@ impl LockedWorkspace {
             if let Some(what) = self.unsaved(source)? {
                 return Err(Error::Unsaved { path: self.dir.clone(), what });
             }
-            // From here on it is not a workspace any more, so that a half-removed one is never taken for a whole.
+            // From here on it is not a workspace any more, so that a half-removed one is never used.
             files::remove(&self.git_dir().join("acquit-complete"))?;
         }
         first().map_err(Error::git("remove the ref that kept the base"))?;
@@ -68,8 +68,8 @@ impl LockedWorkspace {
 }
 
 impl LockedWorkspace {
-    /// Whether the head, or what it was squashed into, is part of a ref of the user's repository. Asked there, because
-    /// what we remember is what we meant to publish.
+    /// Returns whether a ref of the user's repository contains the head, or what it was squashed into. Asks that
+    /// repository, because our own record only says what we meant to publish.
     fn is_published(&self, state: &State, source: &Source) -> Result<bool, Error> {
         let facts = &state.facts;
         if facts.head == facts.origin {
@@ -85,7 +85,7 @@ impl LockedWorkspace {
         let mut all = ["refs/heads/", "refs/remotes/", "refs/tags/"].map(str::to_owned).to_vec();
         all.extend([self.attempt_refs(), self.history_refs()]);
         let commits: Vec<&CommitId> = squashed.chain([&facts.head]).collect();
-        // First the few refs that this task wrote, then the branch that is checked out, which is often the base: a look through
+        // Check first the few refs that this task wrote, then the checked-out branch, which is often the base: checking
         // all refs costs more with every task.
         let contained = |refs: &[String]| {
             commits
@@ -103,7 +103,7 @@ impl LockedWorkspace {
 
 const LOOKING: &str = "look for the published commit";
 
-/// Whether one of the refs has a commit.
+/// Returns whether one of the refs contains a commit.
 fn contained_in(git: &Git, source: &Source, commit: &CommitId, refs: &[String]) -> Result<bool, Error> {
     if refs.is_empty() {
         return Ok(false);
@@ -114,6 +114,6 @@ fn contained_in(git: &Git, source: &Source, commit: &CommitId, refs: &[String]) 
         .args(refs)
         .run_any()
         .map_err(Error::git(LOOKING))?;
-    // A commit that is not there at all is an error to git and an answer to us.
+    // A missing commit is an error for git, but means false here.
     Ok(output.code == Some(0) && !output.stdout.is_empty())
 }

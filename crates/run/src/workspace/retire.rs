@@ -1,13 +1,14 @@
-//! The end of a workspace whose task ended without a branch: everything in it is saved to private refs of the user's repository first.
+//! Retires the workspace of a task that ended without a branch: first saves everything in it to private refs of the
+//! user's repository.
 
 use super::{Error, LockedWorkspace, SavedAttempt};
 use crate::git::{CommitId, Source};
 use crate::secrets::Redactor;
 
 impl LockedWorkspace {
-    /// Saves what is in here as an attempt called `name`, except what has a secret in it, and deletes the folder. Killed in between, it
-    /// can be done again: what is saved is saved, and what is half removed is no workspace any more. `first` is done before the folder is
-    /// deleted. Refuses if something cannot become a commit.
+    /// Saves the content as an attempt called `name`, except what contains a secret, and deletes the directory. If it
+    /// is killed in between, it can be repeated: what is saved stays saved, and a half-removed workspace does not count
+    /// as one. Calls `first` before the directory is deleted. Fails if something cannot become a commit.
     pub(crate) fn retire(
         self,
         source: &Source,
@@ -22,7 +23,7 @@ impl LockedWorkspace {
             }
             let facts = self.known()?.facts;
             self.drop_leaks(redactor, &facts.origin)?;
-            // Where nobody did anything, there is nothing to keep a name for.
+            // If nothing was done, there is nothing to keep.
             if facts.head != facts.origin || !self.attempts()?.is_empty() {
                 self.keep_in_source(source, name)?;
             }
@@ -30,8 +31,8 @@ impl LockedWorkspace {
         self.remove_after(source, first)
     }
 
-    /// Forgets attempts that have a secret in them: those of a leg that was lost were saved before anybody looked. (What the task
-    /// stands on was looked at when it was collected.)
+    /// Drops attempts that contain a secret: those of a lost leg were saved before any check. (The work of the task
+    /// itself was checked when it was collected.)
     fn drop_leaks(&self, redactor: &Redactor, origin: &CommitId) -> Result<(), Error> {
         for (reference, commit) in self.attempts()? {
             if self.find_secret(redactor, origin, &commit)?.is_some() {
