@@ -11,7 +11,6 @@ pub(crate) struct Client {
     pub(crate) connect: Duration,
     /// Timeout of a whole call.
     pub(crate) call: Duration,
-    /// Proxy.
     pub(crate) proxy: Option<ureq::Proxy>,
     /// Certificates to trust instead of the default ones.
     pub(crate) roots: Option<RootCerts>,

@@ -117,7 +117,6 @@ impl Making {
 
 /// What is at a location.
 pub(crate) enum Found {
-    /// The layer.
     Layer(Layer),
     /// Nothing: the caller must make it.
     Nothing(Making),
@@ -154,7 +153,6 @@ impl Place {
         Self { folder: runtime.home.join("layers").join(project).join(key) }
     }
 
-    /// Looks for the layer.
     pub(crate) fn find(&self) -> io::Result<Found> {
         if let Some(parent) = self.folder.parent() {
             make_private(parent)?;

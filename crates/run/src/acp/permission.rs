@@ -29,7 +29,6 @@ pub(super) struct Asked<'a> {
     pub(super) output_dir: &'a Path,
 }
 
-/// The answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Allowed, with the option that says so.
@@ -60,7 +59,6 @@ impl Answer {
     }
 }
 
-/// Answers a request.
 pub(super) fn answer(stage: Stage, allowed: Option<&[Tool]>, asked: &Asked<'_>) -> Answer {
     let changes = CHANGES.contains(&asked.kind) && !only_output(asked);
     let tool = match asked.kind {

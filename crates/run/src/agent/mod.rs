@@ -228,12 +228,10 @@ impl Launch {
         }
     }
 
-    /// Adds arguments.
     fn args<T: Into<OsString>>(&mut self, args: impl IntoIterator<Item = T>) {
         self.args.extend(args.into_iter().map(Into::into));
     }
 
-    /// Adds a variable.
     fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.env.push((name.into(), value.into()));
     }

@@ -113,7 +113,6 @@ pub struct Call {
 /// Whether configured credential helpers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Helpers {
-    /// Not run.
     No,
     /// Run: the call exists to ask them, and reads no repository.
     Run,

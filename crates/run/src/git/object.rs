@@ -28,7 +28,6 @@ const LONGEST: usize = 100;
 pub(crate) struct Commit {
     /// Tree id.
     pub(crate) tree: String,
-    /// Parents.
     pub(crate) parents: Vec<CommitId>,
     /// Author, as `Name <address>`.
     pub(crate) author: String,

@@ -105,7 +105,6 @@ impl Source {
     }
 }
 
-/// One check.
 struct Check<'c> {
     programs: Programs<'c>,
     user: &'c User,

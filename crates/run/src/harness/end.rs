@@ -26,7 +26,6 @@ const ERROR_SHOWN: usize = 300;
 pub(super) struct Turn<'a> {
     /// Name of the agent in the configuration.
     pub(super) agent: &'a Name,
-    /// Stage name.
     pub(super) stage: &'a Name,
     /// How the process ended.
     pub(super) exit: Exit,

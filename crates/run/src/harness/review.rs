@@ -24,7 +24,6 @@ const NEARBY: u32 = 15;
 /// Maximum number of changed files to search for functions. With more, the reviewer reads the files on its own anyway.
 const MOST_FILES: usize = 200;
 
-/// The subject of a review.
 pub(super) struct Subject {
     /// The change as shown in the prompt.
     pub(super) change: Change,

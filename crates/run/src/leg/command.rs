@@ -133,7 +133,6 @@ pub(crate) fn command(
     Ok(ran)
 }
 
-/// Starts a command.
 pub(crate) fn start(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,

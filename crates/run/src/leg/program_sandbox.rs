@@ -30,7 +30,6 @@ pub(crate) enum Who<'a> {
     Check,
 }
 
-/// The sandbox of a program.
 pub(crate) struct ProgramSandbox {
     /// Policy file. `None` without a sandbox.
     pub(crate) policy: Option<PathBuf>,

@@ -35,7 +35,6 @@ pub(super) fn basic(user: &str, token: &Secret) -> Login {
     Login(format!("Basic {}", STANDARD.encode(&both)))
 }
 
-/// Posts JSON.
 pub(super) fn post(
     url: &str,
     headers: &[(&str, &str)],
@@ -45,12 +44,10 @@ pub(super) fn post(
     call("POST", url, headers, login, Some(body))
 }
 
-/// Puts JSON.
 pub(super) fn put(url: &str, login: &Login, body: &str) -> Result<String, Error> {
     call("PUT", url, &[], Some(login), Some(body))
 }
 
-/// Gets JSON.
 pub(super) fn get(url: &str, login: &Login) -> Result<String, Error> {
     call("GET", url, &[], Some(login), None)
 }

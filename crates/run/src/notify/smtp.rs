@@ -31,7 +31,6 @@ struct Server {
     ends: Instant,
 }
 
-/// Sends a message.
 pub(super) fn send(email: &Email, password: Option<&Secret>, message: &str) -> Result<(), Error> {
     let ends = Instant::now() + 2 * TIME_LIMIT;
     let socket = connect(email)?;

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A node.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
@@ -22,7 +21,6 @@ pub(super) struct Node {
     pub(super) marks: Vec<Node>,
 }
 
-/// Kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Statements in order.
@@ -74,7 +72,6 @@ pub(super) enum Kind {
     Other,
 }
 
-/// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
@@ -82,7 +79,6 @@ pub(super) struct Function {
     pub(super) is_async: bool,
 }
 
-/// A literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Literal {
     True,

@@ -3,7 +3,6 @@
 
 use tree_sitter::Language as Grammar;
 
-/// A language.
 pub(super) struct Language {
     pub(super) grammar: Grammar,
     /// Nodes to show around a changed line: the innermost of these.

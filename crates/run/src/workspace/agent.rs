@@ -18,7 +18,6 @@ pub(super) enum AgentGit {
     },
     /// A directory.
     There {
-        /// Listing of it.
         snapshot: Snapshot,
         /// Tip of the branch, or why it cannot be read.
         tip: Result<CommitId, String>,

@@ -33,7 +33,6 @@ const DEEPEST: usize = 250;
 pub(super) enum Skip {
     /// The `.git` directly below the root.
     OwnGit,
-    /// Nothing.
     Nothing,
 }
 

@@ -27,7 +27,6 @@ const TRIES: u32 = 5;
 pub(crate) struct Head<'j> {
     /// Job of its own leg.
     pub(crate) job: &'j Job<'j>,
-    /// The queue it leads.
     pub(crate) queue: Queue,
     /// Gates that every candidate must pass.
     pub(crate) gates: Vec<Name>,

@@ -48,7 +48,6 @@ pub(super) struct Waiting<'q> {
 }
 
 impl<'q> Waiting<'q> {
-    /// Starts waiting.
     pub(super) fn new(queue: &'q Queue) -> Self {
         let now = Instant::now();
         Self { queue, began: now, looked: now }

@@ -15,7 +15,6 @@ use super::vocabulary::{
     strength, without_message,
 };
 
-/// An assertion.
 pub(super) struct Assertion {
     pub(super) facts: Vec<Fact>,
     /// What happens to assertions in the functions passed to it.
