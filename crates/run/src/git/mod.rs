@@ -3,7 +3,7 @@
 //! A repository is untrusted input: someone may have written its configuration, hooks, attributes and file names in
 //! order to run code. So every call starts from an empty environment, overrides each setting that names a program,
 //! cannot prompt, and is bounded in time and output. A call can read the named repository and none of the user's own
-//! settings, except in [`Source::identity`], which exists to read them.
+//! settings, except for calls that exist to read them, such as [`Source::identity`].
 
 mod branch_status;
 mod call;
