@@ -1,8 +1,8 @@
-//! Touches the world: processes, git, workspaces, agents, gates. One leg from claim to handoff.
+//! Everything with side effects: processes, git, workspaces, agents, gates. Runs one leg from claim to handoff.
 //!
-//! The way of a leg is in [`harness`]; everything else here is what it uses. `acquit-sandbox` starts programs, [`git`] is the only module
-//! that runs git. The store is seen through the trait of `acquit-core` alone, so that a leg can
-//! be run on any implementation of it.
+//! [`harness`] defines the steps of a leg; everything else here is what it uses. `acquit-sandbox` starts programs, and
+//! [`git`] is the only module that runs git. The store is used only through the trait of `acquit-core`, so that a leg
+//! runs on any implementation of it.
 
 pub mod acp;
 pub mod agent;

@@ -1,7 +1,7 @@
-//! The user's repository: found, understood, read from, and kept as it is.
+//! The user's repository: finds it, reads from it, and leaves it as it is.
 //!
-//! Nothing here writes to it except [`Source::pin`], which adds a private ref below `refs/acquit/`, so that a clean-up
-//! by the user's own git cannot remove objects that a workspace borrows.
+//! Nothing here writes to it except [`Source::pin`]. It adds a private ref under `refs/acquit/`, so that a garbage
+//! collection by the user's own git cannot remove objects that a workspace borrows.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, CommitId, Error, Git, Identity, ObjectFormat};
 
-/// A user's repository. A plain value that can be stored with a task, so that later legs need not look for it again.
+/// A user's repository. A plain value that is stored with a task, so that later legs need not search for it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     path: PathBuf,
@@ -24,17 +24,17 @@ pub struct Source {
     /// The user's repository, if this one only borrows its objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lender: Option<Box<Source>>,
-    /// The base that work stands on, if it is not the user's own: what is made from it is shared with nothing else.
+    /// Base of the work, if it is not the user's own. What is made from it is not shared with anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     foreign: Option<CommitId>,
 }
 
-/// Where work starts.
+/// The start of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
-    /// The branch, unless a commit was named or HEAD is detached.
+    /// Branch, unless a commit was named or HEAD is detached.
     pub branch: Option<String>,
-    /// The commit.
+    /// Commit id.
     pub commit: CommitId,
 }
 
@@ -42,7 +42,8 @@ pub struct Base {
 pub(crate) struct Filters(Vec<OsString>);
 
 impl Filters {
-    /// The call without them. Emptied they run nothing; a file that only a filter could tell unchanged then counts as changed.
+    /// Returns the call with these settings emptied, so that no filter runs. A file that only a filter could recognize
+    /// as unchanged then counts as changed.
     pub(crate) fn emptied(&self, call: Call) -> Call {
         let mut call = call.env("GIT_CONFIG_COUNT", self.0.len().to_string());
         for (number, key) in self.0.iter().enumerate() {
@@ -54,12 +55,12 @@ impl Filters {
 }
 
 impl Source {
-    /// The repository that a task was created in, as its definition has it.
+    /// Returns the repository that a task was created in, from its definition.
     pub fn of(definition: &Definition) -> Result<Self, serde_json::Error> {
         serde_json::from_value(definition.source.clone())
     }
 
-    /// Finds the repository that `path` is in: a checkout or a folder of it, a linked worktree, or a bare repository.
+    /// Finds the repository of `path`: a checkout or a directory in it, a linked worktree, or a bare repository.
     pub fn discover(git: &Git, path: &Path) -> Result<Self, Error> {
         let found =
             std::fs::canonicalize(path).map_err(|source| Error::Path { path: path.to_owned(), source })?;
@@ -75,7 +76,7 @@ impl Source {
         let unexpected = || Error::Unexpected { verb: "rev-parse".into() };
         let lines: Vec<&[u8]> = output.stdout.split(|b| *b == b'\n').collect();
         let [format, bare, git_dir, objects, b""] = lines[..] else {
-            // The only way to more lines is a line break in the path.
+            // Only a line break in the path leads to more lines.
             return Err(Error::Unsupported { path: found, what: "its path contains a line break".into() });
         };
         let format = match format {
@@ -102,7 +103,8 @@ impl Source {
         })
     }
 
-    /// Refuses a commit of which a partial clone lacks files. Nothing is fetched: that is for the user's own git, with the user's login.
+    /// Rejects a commit if a partial clone lacks files of it. Does not fetch: only the user's own git can, with the
+    /// user's credentials.
     pub fn check_complete(&self, git: &Git, commit: &CommitId) -> Result<(), Error> {
         if !self.owner().is_partial() {
             return Ok(());
@@ -118,17 +120,17 @@ impl Source {
         Err(Error::Partial { path: self.owner().path.clone(), commit: commit.clone(), missing })
     }
 
-    /// The path it was found from.
+    /// Returns the path from which it was found.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The repository itself: refs, settings, objects.
+    /// Returns the repository itself: refs, settings, objects.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    /// The repository at `at`, which borrows this one's objects.
+    /// Returns the repository at `at`, which borrows this one's objects.
     pub(super) fn lending(&self, at: &Path) -> Self {
         Self {
             path: at.to_owned(),
@@ -141,46 +143,48 @@ impl Source {
         }
     }
 
-    /// The user's own repository: this one, or the one that it borrows from. What is kept for a project is kept under its name.
+    /// Returns the user's own repository: this one, or the one it borrows from. Data of a project is stored under its
+    /// name.
     pub fn owner(&self) -> &Self {
         self.lender.as_deref().unwrap_or(self)
     }
 
-    /// The same for work on a base that is not part of the user's own branch.
+    /// Returns a copy for work on a base that is not part of the user's own branch.
     #[must_use]
     pub fn on_foreign(mut self, base: &CommitId) -> Self {
         self.foreign = Some(base.clone());
         self
     }
 
-    /// The name under which setup layers of the project are kept.
+    /// Returns the name under which setup layers of the project are stored.
     pub(crate) fn layers_of(&self) -> String {
         let owner = self.owner().git_dir.to_string_lossy();
         self.foreign.as_ref().map_or_else(|| owner.clone().into_owned(), |base| format!("{owner}#{base}"))
     }
 
-    /// Whether its work is only judged: it is in a repository of ours, and no agent works on it.
+    /// Returns whether the work is only judged: it is in a repository of ours, and no agent works on it.
     pub fn is_judged_only(&self) -> bool {
         self.lender.is_some()
     }
 
-    /// The top of the checkout, if there is one.
+    /// Returns the top of the checkout, if there is one.
     pub(super) fn checkout(&self) -> Option<&Path> {
         self.work_tree.as_deref()
     }
 
-    /// The folders that its objects are in: its own, and those that it borrows.
+    /// Returns the directories of its objects: its own, and those that it borrows.
     pub(crate) fn all_objects(&self) -> Vec<PathBuf> {
         let own = std::iter::once(self.objects.clone());
         own.chain(self.lender.iter().flat_map(|lender| lender.all_objects())).collect()
     }
 
-    /// The folder that the project's own files are in: the top of the checkout, or the bare repository itself.
+    /// Returns the directory of the project's own files: the top of the checkout, or the bare repository itself.
     pub fn top(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
     }
 
-    /// Where git keeps something beside its objects, such as the repositories of submodules: a linked worktree may have its own.
+    /// Returns where git keeps something next to its objects, such as the repositories of submodules. A linked worktree
+    /// may have its own.
     pub(crate) fn of_clone(&self, name: &str) -> Vec<PathBuf> {
         if let Some(lender) = &self.lender {
             return lender.of_clone(name);
@@ -191,7 +195,7 @@ impl Source {
         all
     }
 
-    /// The commits at which the history of a shallow clone ends, as its git keeps them. Empty for a whole one.
+    /// Returns the boundary commits of a shallow clone, in git's own format. Empty for a complete one.
     pub(crate) fn shallow(&self) -> Vec<u8> {
         let file = self.owner().objects.parent().map(|common| common.join("shallow"));
         let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
@@ -199,26 +203,26 @@ impl Source {
         commits.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
     }
 
-    /// The folder of objects that workspaces borrow from.
+    /// Returns the object directory that workspaces borrow from.
     pub fn objects(&self) -> &Path {
         &self.objects
     }
 
-    /// The hash function of its objects.
+    /// Returns the hash function of its objects.
     pub fn format(&self) -> ObjectFormat {
         self.format
     }
 
-    /// Whether it has no checkout.
+    /// Returns whether it has no checkout.
     pub fn is_bare(&self) -> bool {
         self.work_tree.is_none()
     }
 
-    /// Resolves where work starts: the named branch, else the named commit, else what HEAD is on.
+    /// Resolves the start of work: the named branch, otherwise the named commit, otherwise HEAD.
     pub fn base(&self, git: &Git, name: Option<&str>) -> Result<Base, Error> {
         let Some(name) = name else { return self.head(git) };
         let unknown = || Error::UnknownBase { name: name.to_owned(), path: self.path.clone() };
-        // A name that begins with a dash would be an option, and an empty one would be HEAD.
+        // A name that starts with a dash would be an option, and an empty one would be HEAD.
         if name.is_empty() || name.starts_with('-') || name.contains(['\0', '\n']) {
             return Err(unknown());
         }
@@ -235,7 +239,7 @@ impl Source {
         }
     }
 
-    /// The default branch of a remote, as the user's own clone or fetch last saw it.
+    /// Returns the default branch of a remote, as the user's own clone or fetch last saw it.
     pub fn tracked_head(&self, git: &Git, remote: &str) -> Result<Option<String>, Error> {
         if !is_ref_name(remote) {
             return Ok(None);
@@ -246,7 +250,7 @@ impl Source {
         Ok(name.strip_prefix(&front).filter(|branch| is_ref_name(branch)).map(str::to_owned))
     }
 
-    /// Where a branch of a remote was when the user last fetched it.
+    /// Returns where a branch of a remote was when the user last fetched it.
     pub fn tracked(&self, git: &Git, remote: &str, branch: &str) -> Result<Option<CommitId>, Error> {
         if !is_ref_name(remote) || !is_ref_name(branch) {
             return Ok(None);
@@ -254,8 +258,7 @@ impl Source {
         self.resolve(git, &format!("refs/remotes/{remote}/{branch}"))
     }
 
-    /// The author that the user's own settings name. With [`Source::signing`] the one call that reads the user's configuration,
-    /// from `home`.
+    /// Returns the author from the user's own settings, which are read from `home`.
     pub fn identity(&self, git: &Git, home: Option<&Path>) -> Identity {
         let read = |key: &str| {
             let call = self.call(git, "config").args(["--includes", "--get", key]);
@@ -264,7 +267,7 @@ impl Source {
         Identity::new(&read("user.name"), &read("user.email"))
     }
 
-    /// Whether the checkout has changes that are in no commit, and that a task therefore does not begin with.
+    /// Returns whether the checkout has uncommitted changes, which a task therefore does not include.
     pub fn is_dirty(&self, git: &Git) -> Result<bool, Error> {
         let Some(tree) = &self.work_tree else { return Ok(false) };
         let output = self
@@ -275,7 +278,7 @@ impl Source {
         Ok(!output.stdout.is_empty())
     }
 
-    /// The files that git knows of: those that a clone will have once they are committed.
+    /// Returns the tracked files: those that a clone will have once they are committed.
     pub fn tracked_files(&self, git: &Git) -> Result<std::collections::HashSet<PathBuf>, Error> {
         use std::os::unix::ffi::OsStrExt;
         let output = self.call(git, "ls-files").args(["--cached", "-z"]).run()?;
@@ -283,12 +286,12 @@ impl Source {
         Ok(names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name))).collect())
     }
 
-    /// A call that looks at a checkout and runs no filter program.
+    /// Builds a call that reads a checkout and runs no filter program.
     pub(crate) fn unfiltered(&self, git: &Git, verb: &str) -> Result<Call, Error> {
         Ok(self.filters(git)?.emptied(git.call(verb)))
     }
 
-    /// The settings that name a filter program.
+    /// Returns the settings that name a filter program.
     pub(crate) fn filters(&self, git: &Git) -> Result<Filters, Error> {
         let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
         let output =
@@ -316,15 +319,16 @@ impl Source {
         Ok(())
     }
 
-    /// Gives up the pin. Nothing happens when there is none.
+    /// Removes the pin. Does nothing if there is none.
     pub fn unpin(&self, git: &Git, store: &StoreId, task: TaskId) -> Result<(), Error> {
         let name = pin_name(store, task);
         self.clear_stale_locks([name.as_str()]);
         self.call(git, "update-ref").args(["--no-deref", "-d", &name]).run().map(drop)
     }
 
-    /// Whether a new task of `store`, which is pinned already, would share its branch with somebody: the branch is there, or another
-    /// store has a task of the same number here. Of two stores that look at the same moment, at least one sees the other's pin.
+    /// Returns whether a new task of `store`, which is already pinned, would share its branch: the branch exists, or
+    /// another store has a task with the same number here. If two stores check at the same moment, at least one sees
+    /// the other's pin.
     pub fn is_taken(&self, git: &Git, store: &StoreId, task: TaskId, branch: &str) -> Result<bool, Error> {
         let output = self
             .call(git, "for-each-ref")
@@ -334,12 +338,12 @@ impl Source {
         Ok(String::from_utf8_lossy(&output.stdout).lines().any(|name| name != own))
     }
 
-    /// A call in this repository, whatever folder the process is in.
+    /// Builds a call in this repository, whatever the current directory.
     pub(crate) fn call(&self, git: &Git, verb: &str) -> Call {
         git.call(verb).git_dir(&self.git_dir)
     }
 
-    /// Where a branch is now, if there is one.
+    /// Returns where a branch is now, if it exists.
     pub fn branch(&self, git: &Git, name: &str) -> Result<Option<CommitId>, Error> {
         if !is_ref_name(name) {
             return Err(Error::BadName { name: name.to_owned() });
@@ -347,7 +351,7 @@ impl Source {
         self.resolve(git, &format!("refs/heads/{name}"))
     }
 
-    /// Where the user has the ref `name` checked out, also when it has no commit yet.
+    /// Returns where the user has the ref `name` checked out, even if it has no commit yet.
     pub fn checked_out_at(&self, git: &Git, name: &str) -> Result<Option<PathBuf>, Error> {
         let output = self.call(git, "worktree").args(["list", "--porcelain", "-z"]).run()?;
         let mut at = PathBuf::new();
@@ -361,7 +365,7 @@ impl Source {
         Ok(None)
     }
 
-    /// The first lines of the newest messages up to `commit`, newest first, without those of merges.
+    /// Returns the subjects of the newest commits up to `commit`, newest first, without merges.
     pub fn subjects(&self, git: &Git, commit: &CommitId, most: usize) -> Result<Vec<String>, Error> {
         let output = self
             .call(git, "log")
@@ -398,7 +402,7 @@ impl Source {
             Some(0) => {
                 Ok(Some(output.line().parse().map_err(|_| Error::Unexpected { verb: "rev-parse".into() })?))
             }
-            // Anything from git's own "not found" to an expression that it cannot read.
+            // Anything from git's own "not found" to an expression that it cannot parse.
             Some(1 | 128) => Ok(None),
             _ => Err(output.failed("rev-parse")),
         }
@@ -409,21 +413,22 @@ impl Source {
         Ok(output.stdout.is_empty())
     }
 
-    /// Packs of a partial clone are marked by a file beside them.
+    /// Git marks the packs of a partial clone with a file next to them.
     pub(crate) fn is_partial(&self) -> bool {
         let packs = std::fs::read_dir(self.objects.join("pack")).into_iter().flatten().flatten();
         packs.into_iter().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor"))
     }
 }
 
-/// Whether `name` may stand as one component of a ref.
+/// Returns whether `name` is valid as one component of a ref.
 pub(crate) fn is_ref_component(name: &str) -> bool {
     !name.contains('/') && is_ref_name(name)
 }
 
-/// A stricter rule than git's own: what passes here is never refused there, and never read as an option or a pattern.
+/// Returns whether `name` is a valid ref name. Stricter than git: what passes here is never rejected there, and never
+/// read as an option or a pattern.
 pub(crate) fn is_ref_name(name: &str) -> bool {
-    // Leaves room for the folders before it in a file name of at most 255 bytes.
+    // Leaves room for the directories before it in a file name of at most 255 bytes.
     const LONGEST: usize = 200;
     let plain = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\\"".contains(c);
     !name.is_empty()
@@ -439,14 +444,14 @@ pub(crate) fn is_ref_name(name: &str) -> bool {
         })
 }
 
-/// Where the bases of tasks are kept, by store and task.
+/// Prefix of the refs that keep the bases of tasks, by store and task.
 const PINS: &str = "refs/acquit/base/";
 
 fn pin_name(store: &StoreId, task: TaskId) -> String {
     format!("{PINS}{store}/{task}")
 }
 
-/// The top folder of the checkout that `path` is in.
+/// Returns the top directory of the checkout of `path`.
 fn top_of(git: &Git, path: &Path) -> Result<PathBuf, Error> {
     let output =
         git.call("rev-parse").inside(path).args(["--path-format=absolute", "--show-toplevel"]).run_any()?;

@@ -1,11 +1,11 @@
-//! The harness: one leg from claim to handoff, in ten steps (see [`Step`]).
+//! The harness: runs one leg from claim to handoff, in ten steps (see [`Step`]).
 //!
-//! What it promises: the leg's whole effect on its task is the one transaction of the handoff. Before it, a killed harness
-//! leaves a leg that its owner's death turns into `lost`, and whatever it did to the workspace is saved and reset by the
-//! next one. After it, the next leg is in the store for anyone to take. So it may die between any two lines.
+//! Guarantee: the leg's whole effect on its task is the one transaction of the handoff. If the harness is killed before
+//! it, the leg becomes `lost`, and the next leg saves what it did to the workspace and resets it. After it, the next
+//! leg is in the store for anyone to take. So the harness may die between any two lines.
 //!
-//! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here believes an agent: its report selects
-//! a transition, and the gates say whether the work counts.
+//! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here trusts an agent: its report
+//! selects a transition, and the gates decide whether the work counts.
 
 mod artifacts;
 mod backoff;
@@ -47,28 +47,28 @@ pub use preview::preview;
 pub use crate::leg::LEASE;
 pub(crate) use guard::redactor;
 
-/// Writing the handoff is tried again so often when somebody else changed the task in between: a person's click takes
-/// one try, more than a few mean that something is wrong.
+/// How often to retry the handoff if someone else changed the task in between. A person's click takes one retry; more
+/// than a few mean that something is wrong.
 const HANDOFF_TRIES: u32 = 8;
 
-/// Why a leg could not be brought to its handoff. What the agent did wrong is never one of these.
+/// Why a leg did not reach its handoff. Mistakes of the agent are never among these.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The store refused, or cannot be reached.
+    /// The store rejected the operation, or is unavailable.
     #[error("use the store")]
     Store(#[from] store::Error),
-    /// The decision was refused: a mistake of this program.
+    /// The decision was rejected: a bug in this program.
     #[error("decide what follows from the leg")]
     Illegal(#[from] Illegal),
-    /// The definition is not this machine's.
+    /// The definition is not trusted on this machine.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
-    /// This process does not know itself.
+    /// This process could not determine its own identity.
     #[error("find out which process this is")]
     Identity(#[source] std::io::Error),
 }
 
-/// Takes a leg that is due, if there is one. A leg whose task's definition is not trusted on this machine is left to others.
+/// Claims a leg that is due, if there is one. Leaves legs whose definition is not trusted on this machine to others.
 pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Result<Option<Claim>, Error> {
     let wanted = match wanted {
         Wanted::Of(task) if !trusted_definitions::is_trusted(runtime, store, task)? => {
@@ -106,7 +106,7 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
         },
     };
     let claim = store.claim(wanted, &owner, LEASE)?;
-    // Again, for what was written in between. This process ends with its claim, and the leg is found lost.
+    // Check again, for changes in between. On failure this process ends with its claim, and the leg becomes `lost`.
     if let (Some(claim), Wanted::Any | Wanted::Of(_)) = (&claim, wanted) {
         trusted_definitions::check(runtime, claim.leg.id.task, &claim.definition)?;
     }
@@ -119,21 +119,21 @@ pub fn is_for_workers(runtime: &Runtime, store: &mut dyn Store, task: TaskId) ->
     Ok(runtime.shared && store.waiting(LOOKED_AT)?.iter().any(|leg| leg.leg.task == task && labelled(leg)))
 }
 
-/// How many legs that wait are looked at for one that is trusted here.
+/// Maximum number of waiting legs to check for one that is trusted here.
 const LOOKED_AT: u32 = 1_000;
 
-/// When a harness began.
+/// When a harness started.
 #[derive(Clone, Copy, Debug)]
 pub struct Began {
     /// The moment before it claimed its leg.
     pub at: Instant,
-    /// When the harness before it handed over, if it became this one. The step of passing on lies between two legs, so it is
-    /// the later one that can tell how long it took.
+    /// Handoff time of the previous harness, if that became this one. The step of passing on is between two legs, so
+    /// only the later one can measure it.
     pub passed_on: Option<Timestamp>,
 }
 
 impl Began {
-    /// Now, from nothing.
+    /// Starts now, without a previous harness.
     pub fn now() -> Self {
         Self { at: Instant::now(), passed_on: None }
     }
@@ -163,7 +163,7 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
         Ok(report) => report,
         Err(LegAbort::Store(error)) => return Err(error.into()),
         Err(LegAbort::Leg(ending)) => {
-            // Its time belongs to what the leg was doing, and not to the handoff.
+            // The time counts for what the leg was doing, not for the handoff.
             ctx.time(ctx.under_way);
             Report {
                 usage: ctx.usage.clone(),
@@ -186,7 +186,7 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
             Report { usage: report.usage, session: report.session, ..Report::bare(ending) }
         }
     };
-    // Noted before it is done, because it is the leg's last write.
+    // Record it before it is done, because it is the leg's last write.
     ctx.time(Step::Handoff);
     let task = hand_over(&mut ctx, task, leg.id.number, report, &definition)?;
     fault::after(Step::Handoff, &runtime.environment);
@@ -196,13 +196,13 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
         guard::clean_homes(runtime, &ctx.redactor, task.id(), end);
     }
     if matches!(task.state, State::Ended { .. } | State::Blocked { .. }) {
-        // Whoever waited for this one need not wait for somebody to look. If it fails, that is who finds them.
+        // Release tasks that waited for this one at once. If this fails, the supervisor finds them.
         let _ = crate::supervise::release(ctx.store);
     }
     Ok(task)
 }
 
-/// The handoff: this leg ends, the task moves, the next leg is ready, all in one transaction.
+/// Performs the handoff in one transaction: this leg ends, the task moves, the next leg is ready.
 fn hand_over(
     ctx: &mut LegContext<'_>,
     mut task: Task,
@@ -237,12 +237,12 @@ fn hand_over(
     unreachable!("the loop returns at its last try")
 }
 
-/// The fault point after a step that happens outside of this module.
+/// Fault point after a step outside of this module.
 pub fn point(runtime: &Runtime, step: Step) {
     fault::after(step, &runtime.environment);
 }
 
-/// Whether a leg lets an agent work, or only checks.
+/// Returns whether a leg runs an agent, or only checks.
 fn has_agent(purpose: &Purpose, work: &Work) -> bool {
     let rechecks = match purpose {
         Purpose::Recheck { .. } => true,
@@ -251,5 +251,5 @@ fn has_agent(purpose: &Purpose, work: &Work) -> bool {
     !rechecks && matches!(work, Work::Agent(_))
 }
 
-/// How much a failure to do something optional matters.
+/// Level of notices about failed optional steps.
 const BEST_EFFORT: Level = Level::Warning;

@@ -1,8 +1,8 @@
-//! Which earlier conversation an agent goes on with.
+//! Decides which earlier conversation an agent continues.
 //!
-//! What an agent has read and thought is paid for. So a fix goes on with the conversation of the stage that it mends, another
-//! try with that of the last, and a leg that was held or lost with its own. A workflow can ask for fresh eyes
-//! (`session = "fresh"`), which an interruption does not count against.
+//! What an agent has read and thought is paid for. So a fix continues the conversation of the stage it fixes, a retry
+//! that of the last attempt, and a leg that was held or lost its own. A workflow can ask for a new conversation
+//! (`session = "fresh"`); continuing after an interruption does not violate that.
 
 use acquit_core::agent::{AgentEvent, Item, Session};
 use acquit_core::ids::{LegId, Name};
@@ -11,10 +11,10 @@ use acquit_core::workflow::Continue;
 
 use crate::leg::{Job, LegContext, stage_home};
 
-/// How much of a lost leg's transcript is looked at: agents name their session first of all.
+/// Number of transcript chunks of a lost leg to search. Agents name their session first.
 const CHUNKS: u32 = 8;
 
-/// The conversation that this leg's agent goes on with, if there is one.
+/// Returns the conversation that this leg's agent continues, if there is one.
 pub(super) fn earlier(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -36,7 +36,7 @@ pub(super) fn earlier(
     told.filter(|session| here && session.agent == *agent)
 }
 
-/// Whether a leg was about what this one is about, and had an agent.
+/// Returns whether a past leg had an agent and worked on the same thing as this one.
 fn belongs(past: &Past, job: &Job<'_>) -> bool {
     let mends = match &job.entry.purpose {
         Purpose::Fix { of, .. } => past.entry.stage == *of,
@@ -44,14 +44,14 @@ fn belongs(past: &Past, job: &Job<'_>) -> bool {
     };
     (mends || past.entry.stage == job.stage.name)
         && !matches!(past.entry.purpose, Purpose::Recheck { .. })
-        // What the agent keeps of a conversation is in its home.
+        // The agent keeps its conversations in its home.
         && stage_home::of(job.definition, &past.entry) == stage_home::of(job.definition, job.entry)
 }
 
-/// The conversation of a leg whose harness died before it could hand it over.
+/// Returns the conversation of a leg whose harness died before its handoff.
 fn lost(ctx: &mut LegContext<'_>, past: &Past, agent: &Name) -> Option<Session> {
     let leg = LegId { task: ctx.hold.leg.task, number: past.number };
-    // Best effort: without it the agent begins anew, which costs money and loses nothing.
+    // Best effort: without it the agent starts a new conversation, which costs money but loses nothing.
     let chunks = ctx.store.transcript(leg, 0, CHUNKS).ok()?;
     let named = |item: &Item| match &item.said {
         AgentEvent::Session { id } => Some(id.clone()),

@@ -1,4 +1,4 @@
-//! A leg's work: the workspace, the agent's turn, its outcome, the gates, and what is left of it all.
+//! The work of a leg: the workspace, the agent's turn, its outcome, the gates, and the artifacts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,43 +25,43 @@ use crate::runtime::LegFolder;
 use crate::workspace::{Leftovers, LockedWorkspace, Rules, SavedAttempt, Work as Collected, Workspace};
 use crate::{mcp, untrusted};
 
-/// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
-/// ends by itself, and only a very large checkout takes longer than this.
+/// How long a leg waits for what an earlier harness left running in the workspace: a git process that outlived its
+/// harness ends on its own, and only a very large checkout takes longer than this.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What a stage's work came to, before the gates have spoken.
+/// Result of a stage's work, before its gates run.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
     /// What changed, if an agent worked.
     pub(super) collected: Option<Collected>,
-    /// Where the work stands, if the leg moved it by other means.
+    /// New position of the work, if the leg moved it by other means.
     pub(super) moved: Option<Moved>,
-    /// What is wrong with it, seen before its stage's own gates.
+    /// Failures found before the stage's own gates.
     pub(super) failures: Vec<Failure>,
 }
 
 /// Work that acquit itself moved.
 pub(super) struct Moved {
-    /// The commit it is at.
+    /// Commit that it is at.
     pub(super) tip: CommitId,
-    /// The commit of the base branch that it stands on.
+    /// Base-branch commit that it is based on.
     pub(super) base: CommitId,
-    /// Whether gates have found it good there.
+    /// Whether the gates passed there.
     pub(super) proof: Proof,
-    /// What is left of it.
+    /// Artifacts of the move.
     pub(super) artifacts: Vec<acquit_core::artifact::Artifact>,
 }
 
-/// Whether gates found the work good on the base that it stands on.
+/// Whether the gates passed on the current base of the work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// They did, or there are none.
+    /// They passed, or there are none.
     Given,
-    /// They did not speak.
+    /// They did not run.
     Missing,
 }
 
-/// Does a stage's work and says how it ended.
+/// Does the work of a stage and reports how it ended.
 pub(super) fn stage(
     ctx: &mut LegContext<'_>,
     task: &Task,
@@ -114,7 +114,7 @@ pub(super) fn stage(
             ));
         }
     };
-    // A question is no claim that something is done: the gates speak when the work goes on from its answer.
+    // A question does not claim that something is done. The gates run when the work continues after its answer.
     let asks = done.outcome.name == *outcome::NEEDS_INPUT;
     let mut failures = done.failures.clone();
     // An action runs its gates before it does anything.
@@ -169,7 +169,7 @@ pub(super) fn by_harness(name: &'static str) -> Done {
     Done { outcome, collected: None, moved: None, failures: Vec::new() }
 }
 
-/// The workspace as the leg begins with it, and what an earlier one had left there.
+/// Prepares the workspace for the leg. Also returns what an earlier leg left there.
 fn prepare(
     ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
@@ -239,7 +239,7 @@ fn agent_turn(
     if agent.mode.writes()
         && let Some(what) = unfinished(&workspace.tree())
     {
-        // Taken as it is, the tree would be delivered with the marks of its conflicts.
+        // Otherwise the tree would be delivered with conflict markers.
         let words =
             format!("the agent left {what} unfinished: it must be concluded or aborted before the end");
         return Err(LegAbort::failed(kind::AGENT, words));
@@ -263,16 +263,16 @@ fn agent_turn(
     Ok(Done { outcome, collected: Some(collected), moved: None, failures })
 }
 
-/// The repository's `AGENTS.md`, as the base branch has it: an agent that changes the file does not instruct the next one.
-/// Best effort, as for the agents that read it by themselves.
+/// Returns the repository's `AGENTS.md` from the base branch, so that an agent that changes the file cannot instruct
+/// the next one. Best effort, as for agents that read it themselves.
 fn agents_md(job: &Job<'_>, workspace: &LockedWorkspace) -> Option<String> {
     const NAME: &str = "AGENTS.md";
     workspace.tree().join(NAME).symlink_metadata().ok()?;
     workspace.text_at(&job.base, NAME).ok().flatten()
 }
 
-/// What git is in the middle of, as far as the agent's own repository tells. Told to help the next attempt: an agent that
-/// hides it gains nothing but the verdict of the gates.
+/// Returns the unfinished git operation, as far as the agent's own repository shows it. Reported to help the next
+/// attempt: an agent that hides it gains nothing, because the gates still judge the work.
 fn unfinished(tree: &Path) -> Option<&'static str> {
     const SIGNS: [(&str, &str); 5] = [
         ("MERGE_HEAD", "a merge"),
@@ -285,7 +285,7 @@ fn unfinished(tree: &Path) -> Option<&'static str> {
     SIGNS.iter().find(|(name, _)| is_there(name)).map(|(_, what)| *what)
 }
 
-/// What becomes of changes that the agent did not commit: a stage that writes keeps them, the others have no say.
+/// Decides what happens to uncommitted changes: a stage that writes keeps them, others do not.
 fn leftovers(job: &Job<'_>, mode: Mode) -> Leftovers {
     let author = &job.definition.author;
     if mode.writes() {
@@ -298,7 +298,7 @@ fn leftovers(job: &Job<'_>, mode: Mode) -> Leftovers {
     }
 }
 
-/// What the agent reported, checked; or why that is nothing to go by.
+/// Returns the validated report of the agent, or why it cannot be used.
 fn read_outcome(
     job: &Job<'_>,
     mode: Mode,
@@ -337,7 +337,7 @@ fn read_outcome(
     if let Some(words) = proposed_before(job, &outcome) {
         return Err(LegAbort::failed(kind::OUTCOME, words));
     }
-    // Whether conflicts are resolved is seen in the tree, and what was given up is said in the payload alone.
+    // The tree shows whether conflicts are resolved, and only the payload says what was given up.
     let resolves = matches!(job.entry.purpose, Purpose::Resolve { .. });
     if idle && !resolves && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
@@ -349,14 +349,15 @@ fn read_outcome(
     Ok(outcome)
 }
 
-/// Why what an analyst chose is not taken, where the task knows what earlier nights proposed. Told by code, not by the agent.
+/// Returns why an analyst's choice is rejected, if the task knows what earlier nights proposed. Code decides this, not
+/// the agent.
 fn proposed_before(job: &Job<'_>, outcome: &Outcome) -> Option<String> {
     let earlier = job.task.seed.wish.metadata.get(night::key::EARLIER)?;
     let earlier: Vec<night::memory::Proposal> = serde_json::from_str(earlier).ok()?;
     night::memory::refusal(&earlier, &outcome.payload)
 }
 
-/// What stands in the handoff file.
+/// Reads the handoff file.
 fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     const PLACE: &str = "handoff file";
     if let Some(what) = untrusted::not_a_file(&folder.handoff()) {
@@ -367,9 +368,9 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     outcome::from_handoff(&text.unwrap_or_default())
 }
 
-/// Takes the outcome that the stage ends with because of what its own agent found, whatever that agent chose; what it chose is
-/// kept beside it. A review that found something critical sends the work back on the way that the workflow has for that, so
-/// that whatever is mended stands the same gates again.
+/// Replaces the outcome that the agent chose by the one that its own findings demand, and records the original. A
+/// review with a critical finding sends the work back on the path that the workflow defines for that, so that the fix
+/// must pass the same gates again.
 fn overrule(ctx: &mut LegContext<'_>, instead: Option<&Name>, mut done: Done) -> Done {
     let Some(name) = instead.filter(|name| **name != done.outcome.name) else { return done };
     let said = std::mem::replace(&mut done.outcome.name, name.clone());
@@ -383,7 +384,7 @@ fn overrule(ctx: &mut LegContext<'_>, instead: Option<&Name>, mut done: Done) ->
     done
 }
 
-/// Where the payload of an overruled outcome has what its agent had chosen.
+/// Key in the payload of an overruled outcome for what its agent had chosen.
 const OVERRULED: &str = "overruled";
 
 fn report(
@@ -402,7 +403,7 @@ fn report(
     };
     let new = |commit: &CommitId, known: &str| (commit.as_str() != known).then(|| commit.to_string());
     let proven = (proof == Proof::Given && failures.is_empty()).then(|| base.to_string());
-    // Where a stage began from the base, what an earlier try left is not the task's work any more.
+    // If a stage started from the base, what an earlier attempt left is not part of the task's work any more.
     let (tip, base) = (new(&tip, &job.task.tip), new(&base, job.task.base()));
     let learning = outcome
         .summary()
