@@ -1,12 +1,14 @@
-//! What a worker runs a task by: the task's definition, with the worker's own word on everything that opens a door of its machine.
+//! The definition that a worker uses for a task: the task's own, with the worker's settings for everything that grants
+//! access to its machine.
 
 use acquit_core::config::Config;
 use acquit_core::definition::Definition;
 
 use crate::git::Source;
 
-/// The definition as a worker uses it. From its own configuration come the sandbox, the paths that programs reach, where secrets are found, and
-/// which variables and login files agents get; its floor holds. The repository is its own copy.
+/// Returns the definition for a worker. The sandbox, the paths that programs can access, the sources of secrets, and
+/// the variables and credential files of agents come from the worker's own configuration; its floor applies. The
+/// repository is the worker's own copy.
 pub fn worker_definition(definition: &Definition, own: &Config, source: &Source) -> Definition {
     let mut definition = definition.clone();
     definition.source = serde_json::to_value(source).unwrap_or_default();

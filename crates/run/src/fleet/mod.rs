@@ -1,12 +1,12 @@
-//! Many machines on one store: what leaves a machine for others, and what a worker needs to run a leg without a checkout.
+//! Many machines on one store: what a machine sends to others, and what a worker needs to run a leg without a checkout.
 //!
-//! The store carries it, in parcels. When a task is made, its base commit is sent with everything that it needs and the store does not have
-//! ([`send_base`]). Before its handoff a leg sends the commits that it made and the files that it left ([`send_leg`]); the handoff comes after, so
-//! whoever claims the next leg finds both. A leg begins by receiving what its machine lacks ([`receive`]). Packs are checked by git when they
-//! arrive, and only the holder of a leg can send for it.
+//! The store carries it, in parcels. When a task is created, its base commit is sent, with everything it needs that the
+//! store does not have ([`send_base`]). Before its handoff, a leg sends its commits and files ([`send_leg`]). The
+//! handoff comes after that, so the machine that claims the next leg finds both. A leg starts by receiving what its
+//! machine lacks ([`receive`]). Git checks packs when they arrive, and only the holder of a leg can send for it.
 //!
-//! Secrets never travel: files are redacted, commits are searched before they count as work, and a worker resolves secrets from its own
-//! configuration alone ([`worker_definition`]).
+//! Secrets are never sent: files are redacted, commits are searched before they count as work, and a worker resolves
+//! secrets only from its own configuration ([`worker_definition`]).
 
 mod definition;
 mod offer;
@@ -19,18 +19,18 @@ pub(crate) use parcels::send_leg;
 pub use parcels::{fetch_files, local_task, receive, send_base};
 pub use repository::clone;
 
-/// Why something could not be sent or received. Messages continue a sentence that begins with "failed to".
+/// Why something could not be sent or received. Messages continue a sentence that starts with "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The store refused, or cannot be reached.
+    /// The store rejected the operation, or is unavailable.
     #[error("use the store")]
     Store(#[from] acquit_core::store::Error),
-    /// Git refused.
+    /// A git command failed.
     #[error("{doing}")]
     Git {
-        /// What it was to do.
+        /// The operation.
         doing: &'static str,
-        /// Why not.
+        /// Cause.
         #[source]
         source: crate::git::Error,
     },
@@ -40,22 +40,22 @@ pub enum Error {
     /// A file cannot be written.
     #[error("write {}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: std::path::PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
     /// The work is too large.
     #[error("send the work to the store: it has more than {limit} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The store has not got what the leg starts from.
+    /// The store does not have the start commit of the leg.
     #[error("find commit {commit} of the repository {repository}: the store does not have it")]
     Missing {
-        /// The commit.
+        /// Commit id.
         commit: String,
         /// The repository.
         repository: String,

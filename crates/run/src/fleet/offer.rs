@@ -1,4 +1,4 @@
-//! What a worker has: looked at when a leg asks for it, so that nobody has to list it.
+//! What a worker provides. Checked when a leg asks for it, so that no one has to list it.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ use crate::secrets::Vault;
 /// Whether a need is met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// It is.
+    /// The need is met.
     Yes,
-    /// It is not, for this reason.
+    /// The need is not met, for this reason.
     No(String),
 }
 
-/// Looks whether this machine has something that a leg of `task` needs. Labels are the worker's to know.
+/// Checks whether this machine has something that a leg of `task` needs. Labels are checked by the worker itself.
 pub fn offer(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -62,7 +62,7 @@ fn has_program(runtime: &Runtime, program: &str) -> bool {
         return discovery::find(runtime, *product, None).is_some();
     }
     if program.contains('/') {
-        // A script of a scripted agent is read, not run.
+        // The script of a scripted agent is read, not run.
         return Path::new(program).is_file();
     }
     let path = runtime.environment.get("PATH");

@@ -1,4 +1,4 @@
-//! Sending and receiving.
+//! Sends and receives parcels.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,16 +22,17 @@ use crate::runtime::{Runtime, make_private};
 use crate::untrusted;
 use crate::workspace::Workspace;
 
-/// The largest file of a leg that is sent. Transcripts are in the store in any case.
+/// Maximum size of a leg's file to send. Transcripts are in the store in any case.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
-/// The most files of a leg that are sent.
+/// Maximum number of a leg's files to send.
 const FILES: usize = 100;
-/// The most bytes of a leg's files that are sent.
+/// Maximum total size of a leg's files to send.
 const ALL_FILES: u64 = 32 * 1024 * 1024;
-/// The address that a repository is known by.
+/// Remote whose address identifies a repository.
 const ORIGIN: &str = "origin";
 
-/// Sends what a new task starts from, as far as the store does not have it. Says by which key others find it, or why it stays here.
+/// Sends the start of a new task, as far as the store does not have it. Returns the key with which others find it, or
+/// why it is not sent.
 pub fn send_base(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -82,7 +83,7 @@ pub fn send_base(
     Ok(Travel { repository: Some(key), stays: None })
 }
 
-/// What a repository is known by: the address of its origin, or where it is.
+/// Returns the key of a repository: the address of its origin, or its path.
 fn key(runtime: &Runtime, source: &Source) -> Result<String, Error> {
     let url = source
         .remote_url(&runtime.git, None, ORIGIN, git::Direction::Fetch)
@@ -99,7 +100,8 @@ fn key(runtime: &Runtime, source: &Source) -> Result<String, Error> {
     Ok(url.map_or_else(|| format!("{}:{}", runtime.host, source.owner().git_dir().display()), plain))
 }
 
-/// Sends what a leg leaves: the commits that its report names and the store does not have, and its files. To be called before the handoff.
+/// Sends the results of a leg: the commits of its report that the store does not have, and its files. Call it before
+/// the handoff.
 pub(crate) fn send_leg(
     ctx: &mut LegContext<'_>,
     task: &Task,
@@ -169,7 +171,7 @@ fn send_work(
     Ok(ctx.store.send(&parcel, Some(ctx.hold), &pack)?)
 }
 
-/// Brings what the store has of a task's work into a repository, unless the commits are there.
+/// Fetches a task's work from the store into a repository, unless the commits are already there.
 pub fn receive(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -192,7 +194,7 @@ pub fn receive(
     })
 }
 
-/// Brings the objects of parcels into a repository, oldest first, unless they are there.
+/// Adds the objects of parcels to a repository, oldest first, unless they are already there.
 pub(super) fn receive_all(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -212,7 +214,7 @@ pub(super) fn receive_all(
     Ok(())
 }
 
-/// Brings the files of a task's legs from other machines to this one, where they are not here.
+/// Fetches the files of a task's legs from other machines, unless they are already here.
 pub fn fetch_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Result<(), Error> {
     if !runtime.shared {
         return Ok(());
@@ -245,7 +247,7 @@ fn write(runtime: &Runtime, leg: LegId, place: &Path, data: &[u8]) -> std::io::R
     fs::rename(fresh, place)
 }
 
-/// The task with the paths of its files as they are on this machine.
+/// Returns the task with the paths of its files on this machine.
 pub fn local_task(runtime: &Runtime, task: &Task) -> Task {
     let mut task = task.clone();
     for artifact in &mut task.artifacts {
@@ -258,21 +260,21 @@ pub fn local_task(runtime: &Runtime, task: &Task) -> Task {
     task
 }
 
-/// Where a file of a leg is on this machine, whatever the home of the machine that it was written on.
+/// Returns where a file of a leg is on this machine, whatever the home of the machine that wrote it.
 fn local_path(runtime: &Runtime, path: &str) -> Option<PathBuf> {
     let front = format!("/tasks/{}/", runtime.store());
     let (_, rest) = path.rsplit_once(&front)?;
     Some(runtime.tasks().join(plain_path(rest)?))
 }
 
-/// A path that leads nowhere but down.
+/// Returns a relative path, if it has no component that leads elsewhere.
 fn plain_path(text: &str) -> Option<&Path> {
     let path = Path::new(text);
     let down = path.components().all(|part| matches!(part, Component::Normal(_)));
     (down && path.components().next().is_some()).then_some(path)
 }
 
-/// The files of a leg that others may want to see, below its folder: what was printed, and what it left.
+/// Returns the files of a leg that others may want to see, relative to its directory: outputs and artifacts.
 fn leg_files(folder: &Path, artifacts: &[Artifact]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -314,7 +316,7 @@ fn objects(tips: &[&CommitId], format: ObjectFormat) -> Content {
     Content::Objects { tips: tips.iter().map(ToString::to_string).collect(), format: format.to_owned() }
 }
 
-/// The commits that parcels are complete up to.
+/// Returns the commits up to which parcels are complete.
 fn tips(parcels: &[StoredParcel]) -> BTreeSet<CommitId> {
     let of = |stored: &StoredParcel| match &stored.parcel.content {
         Content::Objects { tips, .. } => tips.iter().filter_map(|tip| tip.parse().ok()).collect(),
@@ -323,7 +325,7 @@ fn tips(parcels: &[StoredParcel]) -> BTreeSet<CommitId> {
     parcels.iter().flat_map(of).collect()
 }
 
-/// Which of these commits a repository has.
+/// Returns which of these commits a repository has.
 fn present(git: &Git, source: &Source, commits: BTreeSet<CommitId>) -> Result<BTreeSet<CommitId>, Error> {
     if commits.is_empty() {
         return Ok(commits);
@@ -341,7 +343,7 @@ fn present(git: &Git, source: &Source, commits: BTreeSet<CommitId>) -> Result<BT
     Ok(commits.into_iter().filter(|commit| there.contains(commit)).collect())
 }
 
-/// A pack of all that `tips` have and `known` have not.
+/// Creates a pack of everything that `tips` have and `known` do not.
 fn pack(call: git::Call, tips: &[&CommitId], known: &BTreeSet<CommitId>) -> Result<Vec<u8>, git::Error> {
     let mut revisions = String::new();
     for tip in tips {

@@ -1,4 +1,4 @@
-//! A worker's own copy of a repository: bare, made from parcels, filed under the store that they come from.
+//! A worker's own copy of a repository: bare, made from parcels, stored under the id of their store.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use super::parcels::receive_all;
 use crate::git::Source;
 use crate::runtime::{Runtime, make_private};
 
-/// The folder of these repositories, below acquit's own.
+/// Directory of these repositories, in acquit's own.
 const FOLDER: &str = "repositories";
 
-/// The repository of a task, with all that tasks were made with and that this one's legs left.
+/// Returns the repository of a task, with everything that tasks started from and that the legs of this one left.
 pub fn clone(runtime: &Runtime, store: &mut dyn Store, key: &str, task: TaskId) -> Result<Source, Error> {
     let parcels = store.parcels(&Parcels::Objects(key.to_owned(), task))?;
     let format = parcels.iter().find_map(|parcel| match &parcel.parcel.content {
@@ -32,7 +32,8 @@ pub fn clone(runtime: &Runtime, store: &mut dyn Store, key: &str, task: TaskId) 
     Ok(found)
 }
 
-/// Where a repository is. Its key is somebody else's text, so only a number made of it is part of the path.
+/// Returns the path of a repository. Its key is untrusted text, so the path contains only ASCII letters and digits of
+/// it, and a hash.
 fn place(runtime: &Runtime, key: &str) -> PathBuf {
     let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -43,7 +44,7 @@ fn place(runtime: &Runtime, key: &str) -> PathBuf {
     runtime.home.join(FOLDER).join(runtime.store().to_string()).join(format!("{readable}-{hash:016x}.git"))
 }
 
-/// Makes an empty repository, unless there is one. Whoever else makes it at the same time writes the same files; `HEAD` is the last.
+/// Creates an empty repository, unless there is one. Concurrent processes write the same files; `HEAD` comes last.
 fn make(runtime: &Runtime, place: &std::path::Path, format: &str) -> std::io::Result<()> {
     if place.join("HEAD").is_file() {
         return Ok(());
@@ -56,7 +57,7 @@ fn make(runtime: &Runtime, place: &std::path::Path, format: &str) -> std::io::Re
     }
     let (version, extension) =
         if format == "sha256" { (1, "[extensions]\n\tobjectformat = sha256\n") } else { (0, "") };
-    // Nothing here has a ref, and nothing is ever collected: what is in a pack is in the store as well.
+    // Nothing here has a ref, and nothing is ever pruned: the store also has every pack.
     let config = format!(
         "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n{extension}"
     );
