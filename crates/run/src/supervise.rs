@@ -9,9 +9,9 @@ use acquit_core::task::{Actor, State};
 use crate::process::Identity;
 use crate::runtime::Runtime;
 
-/// Declares lost every leg whose harness is gone: of this machine and boot by looking at the process, others by their lease. One of this machine that
-/// somebody has stopped for longer than its lease is replaced too, and ended: it holds the workspace.
-/// Returns how many there were. Safe to run from anywhere, by any number of processes at once.
+/// Marks as lost every leg whose harness is gone: on this machine and boot by checking the process, otherwise by the
+/// lease. Also replaces and ends a harness of this machine that was stopped for longer than its lease, because it holds
+/// the workspace. Returns their number. Safe to run anywhere, by any number of processes at once.
 pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
     let mut count = 0;
     for (leg, lease) in store.running()? {
@@ -21,7 +21,7 @@ pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
                 count += 1;
                 end_replaced(runtime, &leg);
             }
-            // Somebody else was faster, or the harness lives after all and has just written.
+            // Someone else was faster, or the harness is alive and has just written.
             Err(Error::Conflict(_) | Error::Fenced(_)) => {}
             Err(error) => return Err(error),
         }
@@ -57,14 +57,15 @@ pub fn release(store: &mut dyn Store) -> Result<usize> {
 /// Returns why the leg's harness counts as gone, if it does.
 fn gone(runtime: &Runtime, leg: &Leg, lease: Lease) -> Option<String> {
     let owner = leg.owner.as_ref()?;
-    // Names of machines repeat in a fleet, and a number of a process means nothing elsewhere, in another pid namespace, or after a restart.
-    // Only where machine, boot and namespace are this one's is the process table asked; everywhere else, or if it cannot be read, the lease
-    // decides.
+    // Machine names repeat in a fleet, and a process id means nothing elsewhere, in another pid namespace, or after a
+    // reboot. So check the process table only if machine, boot and namespace match; otherwise, or if it cannot be read,
+    // the lease decides.
     let boot_is_ours = Identity::of_self().is_ok_and(|own| own.boot() == owner.boot);
     if owner.host == runtime.host && boot_is_ours {
         let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
         match process.is_alive() {
-            // A harness that is busy may be late: nothing beats while git runs. One that is stopped does nothing at all.
+            // A busy harness may be late, because the lease is not renewed while git runs. A stopped one does nothing
+            // at all.
             Ok(true) if lease == Lease::Expired && process.is_stopped().unwrap_or(false) => {
                 return Some(format!("process {} was stopped for longer than its lease", owner.pid));
             }
@@ -79,13 +80,13 @@ fn gone(runtime: &Runtime, leg: &Leg, lease: Lease) -> Option<String> {
     (lease == Lease::Expired).then(|| format!("no sign of life from {} in time", owner.host))
 }
 
-/// Ends the harness of a leg that was declared lost, if it is a process of this machine that was only stopped. Whatever it would write is
-/// refused in any case.
+/// Ends the harness of a lost leg, if it is a process of this machine that was only stopped. The store rejects its
+/// writes in any case.
 fn end_replaced(runtime: &Runtime, leg: &Leg) {
     let Some(owner) = leg.owner.as_ref().filter(|owner| owner.host == runtime.host) else { return };
     let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
     if process.is_stopped().unwrap_or(false) {
-        // Somebody else's, or gone meanwhile.
+        // The process may belong to someone else, or be gone by now.
         let _ = process.end();
     }
 }

@@ -113,7 +113,8 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
     Ok(claim)
 }
 
-/// Whether a task waits for a worker: its stage names labels, and others can have them. Without a shared store there is nobody else.
+/// Returns whether a task waits for a worker: its stage names labels, which other machines may have. Without a shared
+/// store there are no other machines.
 pub fn is_for_workers(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> store::Result<bool> {
     let labelled = |leg: &WaitingLeg| leg.needs.iter().any(|need| matches!(need, Need::Label(_)));
     Ok(runtime.shared && store.waiting(LOOKED_AT)?.iter().any(|leg| leg.leg.task == task && labelled(leg)))

@@ -30,7 +30,7 @@ pub(super) fn earlier(
         (None, Ending::Lost { .. }) => lost(ctx, past, agent),
         (session, _) => session.as_deref().cloned(),
     };
-    // What an agent keeps of a conversation is on the machine that it ran on; so is its prompt, which is never sent.
+    // An agent's conversation is stored on the machine where it ran. So is its prompt, which is never sent to others.
     let leg = LegId { task: ctx.hold.leg.task, number: past.number };
     let here = !ctx.runtime.shared || ctx.runtime.leg_folder(leg).prompt().exists();
     told.filter(|session| here && session.agent == *agent)

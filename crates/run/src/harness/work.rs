@@ -133,7 +133,7 @@ pub(super) fn stage(
     Ok(report(ctx, &job, done, failures, artifacts, proof))
 }
 
-/// Brings what other machines left for this leg to this one.
+/// Fetches what other machines left for this leg.
 fn receive(
     ctx: &mut LegContext<'_>,
     task: &Task,
@@ -156,7 +156,7 @@ fn receive(
         error => LegAbort::harness(&error),
     };
     fleet::receive(ctx.runtime, ctx.store, source, key, task.id(), &commits).map_err(aborts)?;
-    // Kept from the user's own clean-up until the work is delivered.
+    // Pin it, so that the user's own git does not prune it before the work is delivered.
     let tip = commits.first().copied();
     let pinned = tip.map(|tip| source.pin(&ctx.runtime.git, ctx.runtime.store(), task.id(), tip));
     pinned.transpose().map_err(|error| LegAbort::harness(&error))?;

@@ -45,7 +45,7 @@ pub(crate) struct LegContext<'a> {
     /// The current step. What ends the leg early is attributed to it.
     pub(crate) under_way: Step,
     step_began: Instant,
-    /// When the lease was last asked for.
+    /// Time of the last request for the lease.
     beat: Duration,
     looked: Instant,
 }
@@ -133,7 +133,7 @@ impl<'a> LegContext<'a> {
         if self.since_beat() < HEARTBEAT {
             return self.store.pulse(self.hold);
         }
-        // The lease begins at some moment after this one.
+        // The lease starts at some moment after this one.
         let asked = awake();
         let pulse = self.store.heartbeat(self.hold, super::LEASE)?;
         self.beat = asked;
@@ -146,7 +146,7 @@ impl<'a> LegContext<'a> {
     }
 }
 
-/// The time since the machine's boot, also while it slept: leases do not sleep.
+/// Returns the time since boot, including suspend: leases expire during suspend too.
 fn awake() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let part = |number: i64| u64::try_from(number).unwrap_or(0);

@@ -15,11 +15,11 @@ use crate::transcript::Transcript;
 /// Maximum time until output of the agent is written. Viewers are never further behind.
 const FLUSH: Duration = Duration::from_millis(400);
 
-/// So long before its lease ends, an agent whose harness cannot reach the store is ended: time to end it and everything that it started, before
-/// another machine takes the leg.
+/// An agent whose harness cannot reach the store is ended this long before the lease expires: time to end its whole
+/// process tree before another machine takes the leg.
 const MARGIN: Duration = Duration::from_secs(30);
 
-/// Watches an agent, or with no transcript a gate or a setup step.
+/// Watches an agent or, without a transcript, a gate or setup command.
 pub(crate) struct Watch<'d, 'a> {
     pub(crate) ctx: &'d mut LegContext<'a>,
     pub(crate) transcript: Option<&'d mut Transcript>,
