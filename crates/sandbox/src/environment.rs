@@ -1,40 +1,41 @@
-//! The environment that this process was started with, captured once.
+//! The environment of this process, captured once at start.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The environment that acquit was started in. Has no `Debug`: it is full of secrets.
+/// The environment that acquit was started with. Has no `Debug` because it contains secrets.
 #[derive(Clone)]
 pub struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
-    /// Keeps what was captured.
+    /// Creates an environment from captured variables.
     pub fn new(captured: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self(captured.into_iter().collect())
     }
 
-    /// All of it, for another harness.
+    /// Returns all variables, to pass them to another harness.
     pub fn all(&self) -> Vec<(OsString, OsString)> {
         self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// The user's home, if they have one.
+    /// Returns the user's home directory. `None` if `HOME` is unset or empty.
     pub fn home(&self) -> Option<&Path> {
         self.get("HOME").filter(|home| !home.is_empty()).map(Path::new)
     }
 
-    /// Where a program of the user's runs that is about no folder: at their home, if that is there.
+    /// Returns a working directory for programs that need no particular one: the home directory if it exists, else
+    /// `/`.
     pub fn home_or_root(&self) -> PathBuf {
         self.home().filter(|home| home.is_dir()).unwrap_or(Path::new("/")).to_owned()
     }
 
-    /// A path of the configuration, which may begin with `~/`. `None` if it does and there is no home.
+    /// Expands a leading `~/` in a configured path. `None` if it has one and there is no home directory.
     pub fn expand(&self, written: &str) -> Option<PathBuf> {
         if written.starts_with("~/") {
             Some(expand(written, self.home()?))
@@ -44,7 +45,7 @@ impl Environment {
     }
 }
 
-/// A path of the configuration, which may begin with `~/`, as one of the machine.
+/// Expands a leading `~/` in a configured path.
 pub fn expand(written: &str, home: &Path) -> PathBuf {
     match written.strip_prefix("~/") {
         Some(rest) => home.join(rest),

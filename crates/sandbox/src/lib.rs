@@ -1,10 +1,13 @@
-//! Programs in a kernel sandbox: what one may reach, how it is started, watched and ended, and the proxy that is its only way out.
+//! Runs programs in a kernel sandbox: the policy, starting and stopping processes, and the proxy that is their only
+//! network access.
 //!
-//! [`sandbox`] says what a program may reach, as a value, and what this machine can enforce. [`process`] starts programs, inside such a policy
-//! or without one, and is the only module of acquit that does; all code that is unsafe or talks to the kernel is there. [`network`] is the
-//! proxy. [`untrusted`] reads files that programs in a sandbox left.
+//! - [`sandbox`]: the policy (what a program may access, as a value) and detection of what this machine can enforce.
+//! - [`process`]: starts programs, with or without a policy. No other module of acquit spawns processes, and all
+//!   unsafe code and direct system calls are there.
+//! - [`network`]: the proxy.
+//! - [`untrusted`]: reads files that sandboxed programs wrote.
 //!
-//! The crate knows nothing of tasks, agents or git.
+//! The crate does not depend on tasks, agents or git.
 
 pub mod environment;
 pub mod network;

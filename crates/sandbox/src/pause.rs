@@ -1,11 +1,11 @@
-//! Waiting for nothing but time: where there is no descriptor to wait on, and always for a length that has a name.
+//! Sleeps for a fixed time. Only for code that has no file descriptor to wait on.
 
 use std::time::Duration;
 
-/// Waits, or a little less if a signal comes.
+/// Sleeps for `length`, or less if a signal arrives.
 pub fn pause(length: Duration) {
     if let Ok(length) = rustix::event::Timespec::try_from(length) {
-        // Nothing is polled, so nothing can fail but by being interrupted, which is an end of the wait too.
+        // The poll set is empty, so the only possible error is EINTR, which ends the wait too.
         let _ = rustix::event::poll(&mut [], Some(&length));
     }
 }

@@ -1,11 +1,12 @@
-//! Folders that a program in a sandbox wrote to: removing them whatever their depth and permissions, and what they take.
+//! Removes and measures directories that sandboxed programs wrote to, whatever their depth and permissions.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Removes whatever is at `path`, a link itself rather than what it points to. Nothing there is fine.
+/// Removes the file or directory at `path`. Removes a symlink itself, not its target. Does nothing if `path` is
+/// missing.
 pub fn remove(path: &Path) -> io::Result<()> {
     let result = match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => remove_folder(path),
@@ -15,8 +16,8 @@ pub fn remove(path: &Path) -> io::Result<()> {
     gone(result)
 }
 
-/// Removes a folder of any depth with a bounded stack: what lies deeper than [`LEVELS`] is moved up first. Nobody works in it
-/// any more.
+/// Removes a directory of any depth with a bounded stack: moves everything deeper than [`LEVELS`] up first. No
+/// process may still be writing to it.
 fn remove_folder(root: &Path) -> io::Result<()> {
     let mut later = vec![root.to_owned()];
     let mut moved = 0;
@@ -31,7 +32,7 @@ fn remove_folder(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How deep a removal goes before it moves things up: deeper than trees usually are.
+/// The depth at which a removal moves entries up instead of recursing; more than trees usually have.
 const LEVELS: usize = 64;
 
 fn empty(
@@ -66,8 +67,8 @@ fn empty(
     Ok(())
 }
 
-/// Does something in `folder`. Somebody may have taken away the permission: then it is given back, because the folder is ours
-/// to remove.
+/// Runs `act` on `folder`. On "permission denied", restores the owner's permissions and retries, because the
+/// sandboxed program may have removed them.
 fn opened<T>(folder: &Path, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     match act() {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
@@ -85,8 +86,8 @@ fn gone(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// What a folder takes on the disk, as far as it can be seen: what an agent at work just removed, closed, or buried deeper than a path can
-/// name is not counted.
+/// Returns the disk usage of a directory, in bytes. Best effort: skips entries that an agent removes or makes
+/// unreadable meanwhile, and entries too deep for a path.
 pub fn size(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut folders = vec![folder.to_owned()];

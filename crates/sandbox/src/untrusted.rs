@@ -1,4 +1,5 @@
-//! Files that an agent, a gate or a repository made, read as what they are: regular ones only, bounded, never through a link.
+//! Reads files written by an agent, a gate or a repository: regular files only, size-limited, without following
+//! symlinks.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,8 +11,8 @@ use rustix::io::Errno;
 
 pub use crate::removal::{remove, size};
 
-/// Opens a file that somebody else made: not if it or its folder is a link, not if opening it would wait (a pipe), only a
-/// regular one. A link would make the harness read for the agent what the agent may not read.
+/// Opens an untrusted regular file. Returns `None` if the file or its parent directory is a symlink: following one
+/// would let the agent use the harness to read files it has no access to. Never blocks, not even on a FIFO.
 pub fn open(path: &Path) -> Option<File> {
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder =
@@ -21,14 +22,14 @@ pub fn open(path: &Path) -> Option<File> {
     file.metadata().ok()?.is_file().then_some(file)
 }
 
-/// Opens what is at `relative` below `root` to read it, without following a link at any level and without waiting for anybody.
+/// Opens `relative` below `root` for reading. Never follows a symlink at any level and never blocks.
 pub fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
     let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let file = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut here = rustix::fs::open(root, folder, Mode::empty())?;
     let mut parts = Path::new(relative).components().peekable();
     while let Some(part) = parts.next() {
-        // Whatever else could be part of a path leads elsewhere, as a link does.
+        // Any other component (`..`, `/`) leads out of the root, so reject it like a symlink.
         let Component::Normal(name) = part else { return Err(Errno::LOOP) };
         let flags = if parts.peek().is_some() { folder } else { file };
         here = openat(&here, name, flags, Mode::empty())?;
@@ -36,7 +37,7 @@ pub fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
     Ok(here)
 }
 
-/// The whole content; none when it is not a regular file, or longer than allowed.
+/// Reads the whole file. `None` if it is not a regular file or is longer than `limit`.
 pub fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
     if FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::RegularFile {
         return Ok(None);
@@ -46,12 +47,12 @@ pub fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((u64::try_from(read).unwrap_or(u64::MAX) <= limit).then_some(bytes))
 }
 
-/// The content of a plain file below `root`, reached through real folders only; none if there is anything else.
+/// Reads a regular file below `root` without following symlinks. `None` if it is missing, too long or anything else.
 pub fn plain(root: &Path, relative: &str, limit: u64) -> Option<Vec<u8>> {
     content(open_below(root, relative).ok()?, limit).ok()?
 }
 
-/// What else there is where a file is expected, if there is something.
+/// Describes what is at `path` if it exists and is not a regular file.
 pub fn not_a_file(path: &Path) -> Option<&'static str> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
     if kind.is_file() {
@@ -65,7 +66,8 @@ pub fn not_a_file(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// A file's text, made valid; `None` if there is no such regular file; its size if it is too large.
+/// Reads a file as text, with invalid UTF-8 replaced. `Ok(None)` if it is not a readable regular file; `Err` with its
+/// size if it is larger than `limit`.
 pub fn text(path: &Path, limit: u64) -> Result<Option<String>, u64> {
     let Some(file) = open(path) else { return Ok(None) };
     let size = file.metadata().map_or(0, |meta| meta.len());
@@ -79,7 +81,7 @@ pub fn text(path: &Path, limit: u64) -> Result<Option<String>, u64> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The end of a file, made valid.
+/// Reads the last `limit` bytes of a file as text, with invalid UTF-8 replaced. Empty if the file cannot be read.
 pub fn tail(path: &Path, limit: u64) -> String {
     let read = || -> Option<Vec<u8>> {
         let mut file = open(path)?;

@@ -1,4 +1,4 @@
-//! Programs that take over the terminal, or the pipes, of whoever started them: for people, and for git's transports.
+//! Runs programs on the caller's own terminal or pipes: interactive commands and git transports.
 
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
@@ -13,33 +13,33 @@ use super::spawn::{Spawner, Wanted};
 use super::walls::Missing;
 use super::{contain, spawn, watch};
 
-/// A program that uses this process's own input and output.
+/// A program that uses this process's stdin, stdout and stderr.
 pub struct Attached<'a> {
-    /// A path, or a name that is looked up in the `PATH` of its environment.
+    /// A path, or a name to look up in the `PATH` of [`Attached::env`].
     pub program: OsString,
-    /// The arguments, without the program's name.
+    /// Arguments, without the program name.
     pub args: Vec<OsString>,
-    /// The directory in which it starts.
+    /// Working directory.
     pub cwd: &'a Path,
-    /// The complete environment.
+    /// The complete environment; nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
-    /// The file with its policy.
+    /// The policy file. Without one, the program is not sandboxed.
     pub policy: Option<&'a Path>,
-    /// Can be read when somebody wants it to end. Then it is asked, and killed a moment later.
+    /// Becomes readable to request a stop. The program then gets SIGTERM, and is killed after a grace period.
     pub stop: Option<BorrowedFd<'a>>,
 }
 
-/// How long a program that is asked to end may take.
+/// Time between the request to stop and the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Spawner {
-    /// Runs it to its end, which comes by itself or with that of this process. `begun` is called when it runs, with the walls that
-    /// it lacks.
+    /// Runs the program until it ends; it is killed if this process dies. Calls `begun` once it runs, with the walls
+    /// that could not be built.
     pub fn attach(&self, attached: &Attached<'_>, begun: impl FnOnce(Missing)) -> Result<Exit, Error> {
         if let Some(policy) = attached.policy {
             contain::forget_excess(policy);
         }
-        // The helper's own standard input is taken by the pipe on which it answers; it opens this one again by its name.
+        // The helper's stdin is the pipe on which it answers, so it opens this process's stdin by path.
         let stdin = PathBuf::from(format!("/proc/{}/fd/0", std::process::id()));
         let wanted = Wanted {
             program: &attached.program,

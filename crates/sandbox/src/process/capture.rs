@@ -1,7 +1,7 @@
-//! Short calls of trusted programs, such as git, whose output is wanted in memory.
+//! Runs short commands, such as git, and captures their output in memory.
 //!
-//! One `posix_spawn`, two pipes and one `poll` loop: no thread, no temporary file. Input lies complete in a memory file
-//! before the program starts, so there is no writer that could block.
+//! Uses one `posix_spawn`, two pipes and one `poll` loop: no thread, no temporary file. Input is written to a memfd
+//! before the program starts, so no writer can block.
 #![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
 
 use std::ffi::OsString;
@@ -26,50 +26,50 @@ use super::tree::Tree;
 use super::watch::poll;
 use super::{lookup, output};
 
-/// The most that a call may write to each of its two streams: far more than any answer that is looked at as a whole.
+/// The most bytes kept of stdout and of stderr: far more than any answer that is parsed as a whole.
 pub const CAPTURE_OUTPUT: usize = 64 * 1024 * 1024;
 
-/// A program to call.
+/// A command to run.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// A path, or a name that is looked up in the `PATH` of [`Call::env`].
+    /// A path, or a name to look up in the `PATH` of [`Call::env`].
     pub program: OsString,
-    /// The arguments, without the program's name.
+    /// Arguments, without the program name.
     pub args: Vec<OsString>,
-    /// The directory in which it starts.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// The complete environment: nothing else is passed on.
+    /// The complete environment; nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
-    /// What it reads; nothing without this.
+    /// Content of stdin; empty if `None`.
     pub input: Option<Vec<u8>>,
-    /// The longest that it may run.
+    /// Timeout.
     pub limit: Duration,
-    /// How far it is trusted.
+    /// Whether to run it through the helper.
     pub guard: Guard,
 }
 
-/// How far a called program is trusted to end what it started.
+/// Whether a program is trusted to end the processes it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// It is started directly, in a process group that is killed at the limit.
+    /// Start it directly, in a process group that is killed on timeout.
     Trusted,
-    /// It is started through the helper, and nothing of it is left when the call returns.
+    /// Start it through the helper. No process of it is left when the call returns.
     Contained,
 }
 
-/// What a call gave.
+/// The result of a [`Call`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// How it ended.
+    /// How the program ended.
     pub exit: Exit,
-    /// All of its output, or the beginning up to [`CAPTURE_OUTPUT`].
+    /// Its stdout, cut after [`CAPTURE_OUTPUT`] bytes.
     pub stdout: Vec<u8>,
-    /// All of its errors, likewise.
+    /// Its stderr, cut likewise.
     pub stderr: Vec<u8>,
 }
 
 impl Spawner {
-    /// Calls a program and waits for its end, which comes by itself or at the limit.
+    /// Runs a program until it ends or times out.
     pub fn capture(&self, call: &Call) -> Result<Captured, Error> {
         let started = Instant::now();
         let (tree, streams) = match call.guard {
@@ -79,7 +79,7 @@ impl Spawner {
         collect(tree, streams, call.limit, started)
     }
 
-    /// The same in the sandbox of a policy.
+    /// Like [`Spawner::capture`], in the sandbox of a policy.
     pub fn capture_in(&self, call: &Call, policy: &Path) -> Result<Captured, Error> {
         let started = Instant::now();
         let (tree, streams) = self.start_contained(call, Some(policy))?;
@@ -88,7 +88,7 @@ impl Spawner {
 
     fn start_contained(&self, call: &Call, policy: Option<&Path>) -> Result<(Tree, Streams), Error> {
         let input = call.input.as_deref().map(|input| memory_file(call, input)).transpose()?;
-        // The helper opens it before it leaves the harness's namespaces; the file stays open here until it has.
+        // The helper opens this path before it leaves the harness's namespaces. `input` must stay open until then.
         let stdin = match &input {
             Some(file) => PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())),
             None => PathBuf::from("/dev/null"),
@@ -109,7 +109,7 @@ impl Spawner {
 }
 
 fn start_trusted(call: &Call) -> Result<(Tree, Streams), Error> {
-    // The standard library forks, which is slow, for a name that it has to look up in a changed environment.
+    // Look the program up here: with a changed environment, the standard library would fork to do it, which is slow.
     let program = find(call)?;
     let mut command = Command::new(&program);
     command.args(&call.args).current_dir(&call.cwd);
@@ -140,7 +140,7 @@ fn find(call: &Call) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::ProgramMissing { program: call.program.clone().into() })
 }
 
-/// One error number stands for a missing program and for a missing directory; this finds out which.
+/// The kernel returns ENOENT for a missing program and for a missing working directory. Finds out which it was.
 fn blame(call: &Call, program: PathBuf, source: io::Error) -> Error {
     if let Err(source) = std::fs::read_dir(&call.cwd) {
         return Error::Cwd { path: call.cwd.clone(), source };
@@ -149,8 +149,8 @@ fn blame(call: &Call, program: PathBuf, source: io::Error) -> Error {
     if there { Error::ProgramNotExecutable { program, source } } else { Error::ProgramMissing { program } }
 }
 
-/// A file in memory that programs inherit which are started while it is open, for what may stand neither in an argument nor in a
-/// variable. To be dropped as soon as the one that it is for has ended.
+/// Creates a memfd without close-on-exec, to pass data that must be in neither an argument nor a variable. Every
+/// program started while it is open inherits it, so drop it as soon as its reader has ended.
 pub fn inherited(content: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("inherited", MemfdFlags::empty())?);
     file.write_all(content)?;
@@ -167,13 +167,13 @@ fn memory_file(call: &Call, input: &[u8]) -> Result<File, Error> {
     make().map_err(|source| Error::Stdin { program: call.program.clone().into(), source })
 }
 
-/// This side of a child's pipes.
+/// Our ends of a child's pipes.
 struct Streams {
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
 
-/// One of the two pipes, until it is closed.
+/// One of the two pipes, and what was read from it. `pipe` is `None` after end of file.
 struct Stream {
     pipe: Option<File>,
     bytes: Vec<u8>,
@@ -190,7 +190,7 @@ impl Stream {
         Self { pipe: pipe.map(File::from), bytes: Vec::new() }
     }
 
-    /// Reads once, which does not block because there is something. Beyond the limit it only empties the pipe.
+    /// Reads once. Does not block because `poll` reported data. Beyond the limit, discards what it reads.
     fn read(&mut self, buffer: &mut [u8]) -> Result<Room, Error> {
         let Some(pipe) = &mut self.pipe else { return Ok(Room::Left) };
         match pipe.read(buffer) {
@@ -209,8 +209,8 @@ impl Stream {
     }
 }
 
-/// Reads both pipes until the program has ended and they are empty. Their *end* is not waited for: something in the
-/// background may hold them open forever.
+/// Reads both pipes until the program has ended and the pipes are empty. Does not wait for end of file: a background
+/// process may hold them open forever.
 fn collect(tree: Tree, streams: Streams, limit: Duration, started: Instant) -> Result<Captured, Error> {
     let mut streams = [Stream::new(streams.stdout), Stream::new(streams.stderr)];
     let mut buffer = vec![0; output::CHUNK];
@@ -247,7 +247,7 @@ fn next_moment(ladder: &Ladder, limit: Duration, started: Instant) -> Duration {
     }
 }
 
-/// Sleeps until something can be read, the end, or `limit`: which of the process and the two pipes are ready.
+/// Waits for output, the end of the process or `limit`. Returns which of process, stdout and stderr are ready.
 fn wait(tree: &Tree, streams: &[Stream; 2], limit: Duration) -> Result<[bool; 3], Error> {
     let mut fds = vec![PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)];
     fds.extend(

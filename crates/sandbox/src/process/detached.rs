@@ -1,4 +1,4 @@
-//! Processes that go on by themselves: harnesses. Started from the foreground or by a worker, ended by nobody but their work.
+//! Starts processes that outlive the caller, such as harnesses, from the foreground or from a worker.
 #![allow(clippy::disallowed_methods, reason = "part of the module that spawns")]
 
 use std::ffi::OsString;
@@ -18,29 +18,29 @@ use rustix::process::{
 use super::watch::poll;
 use super::{Error, Spawner};
 
-/// A harness that was started. Dropping this leaves it running.
+/// A started process. Dropping this leaves it running.
 #[derive(Debug)]
 pub struct Detached(Child);
 
-/// Ends this process, at once and however, with the one that started it. Says whether that one, `parent`, is still there.
+/// Makes the kernel kill this process when its parent ends. Returns false if `parent` is already gone.
 pub fn end_with(parent: u32) -> bool {
     let asked = set_parent_process_death_signal(Some(Signal::KILL));
-    // It may have died before this was asked for.
+    // The parent may have died before the call.
     let there = getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent);
     asked.is_ok() && there
 }
 
 impl Detached {
-    /// Ends it, whatever it does. For those that end with their parent and may be killed anywhere.
+    /// Kills the process and reaps it. For processes that die with their parent and can be killed at any point.
     pub fn end(mut self) {
-        // Gone already is as good.
+        // Ignore errors: the process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 
-    /// Asks it to stop, as Ctrl-C does.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&mut self) {
-        // One that is over and was waited for has no number any more.
+        // After it was reaped, its pid may belong to another process.
         let runs = self.0.try_wait().is_ok_and(|ended| ended.is_none());
         let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw).filter(|_| runs);
         if let Some(pid) = pid {
@@ -48,7 +48,7 @@ impl Detached {
         }
     }
 
-    /// Whether it is over within this time.
+    /// Waits up to `limit` for the process to end. Returns whether it has.
     pub fn ends_within(&mut self, limit: Duration) -> Result<bool, Error> {
         let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
         if self.has_ended()? {
@@ -59,31 +59,32 @@ impl Detached {
         self.has_ended()
     }
 
-    /// Its number.
+    /// Returns its pid.
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    /// Whether it ended well; `None` while it runs. Never waits.
+    /// Returns whether the process succeeded, without waiting; `None` while it runs.
     pub fn has_succeeded(&mut self) -> Result<Option<bool>, Error> {
         Ok(self.0.try_wait()?.map(|status| status.success()))
     }
 
-    /// Whether it is over. Never waits.
+    /// Returns whether the process has ended, without waiting.
     pub fn has_ended(&mut self) -> Result<bool, Error> {
         Ok(self.0.try_wait()?.is_some())
     }
 }
 
-/// Makes this process another program, with the same environment and descriptors. Returns only if that failed.
+/// Replaces this process with another program (`exec`), with the same environment and descriptors. Returns only on
+/// failure.
 pub fn become_program(program: &Path, args: &[OsString]) -> Error {
     let source = Command::new(program).args(args).exec();
     Error::Helper { helper: program.to_owned(), source }
 }
 
 impl Spawner {
-    /// Starts this program again, with other arguments and exactly this environment. It gets a process group of its own,
-    /// so that a Ctrl-C in the terminal does not reach it; what it prints goes to the end of `log`.
+    /// Starts this executable again, with other arguments and exactly this environment. It gets its own process
+    /// group, so that Ctrl-C in the terminal does not reach it. Its output is appended to `log`.
     pub fn detach(
         &self,
         args: &[OsString],
@@ -106,7 +107,7 @@ impl Spawner {
         Ok(Detached(child))
     }
 
-    /// Starts this program again beside this process: it says what it says where this one does. For those that call [`end_with`].
+    /// Starts this executable again, with this process's stdout and stderr. For processes that call [`end_with`].
     pub fn beside(&self, args: &[OsString], env: Vec<(OsString, OsString)>) -> Result<Detached, Error> {
         let child = Command::new(&self.helper)
             .args(args)
@@ -119,7 +120,7 @@ impl Spawner {
         Ok(Detached(child))
     }
 
-    /// Makes this process this program again, with other arguments. Returns only if that failed.
+    /// Replaces this process with this executable and other arguments (`exec`). Returns only on failure.
     pub fn become_again(&self, args: &[OsString]) -> Error {
         if let Some(launcher) = &self.launcher {
             launcher.end();

@@ -1,4 +1,4 @@
-//! What can go wrong between wanting a program and having seen its end.
+//! Errors of starting and watching a program.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,48 +6,48 @@ use std::time::Duration;
 
 use super::status::{Failure, Step};
 
-/// A program could not be started or watched. How a started program *ended* is never an error.
+/// A program could not be started or watched. The way a started program *ended* is never an error, see `Exit`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such program.
+    /// The program does not exist.
     #[error("start {program:?}: no such program")]
     ProgramMissing {
-        /// As it was asked for.
+        /// The requested program.
         program: PathBuf,
     },
-    /// There is a file of that name, but it cannot be run.
+    /// The file exists but cannot be executed.
     #[error("start {program:?}: not a program that can be executed here")]
     ProgramNotExecutable {
-        /// As it was asked for.
+        /// The requested program.
         program: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// The directory to start in is missing or closed.
+    /// The working directory is missing or not accessible.
     #[error("enter the directory {path:?}")]
     Cwd {
         /// The directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// The file to read from cannot be opened.
+    /// The stdin file cannot be opened.
     #[error("open the input of {program:?}")]
     Stdin {
-        /// The program that was to read it.
+        /// The requested program.
         program: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// An output file cannot be made or read.
+    /// An output file cannot be created or read.
     #[error("use the output file {path:?}")]
     Output {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
@@ -56,59 +56,59 @@ pub enum Error {
     Helper {
         /// Its path.
         helper: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// The helper could not prepare the program's surroundings.
+    /// The helper failed to set up the sandbox.
     #[error("prepare {program:?}: {step}{}", with(.about))]
     Setup {
-        /// The program that was to run.
+        /// The requested program.
         program: PathBuf,
-        /// What failed.
+        /// The step that failed.
         step: Step,
-        /// With what.
+        /// What the step worked on, such as a path. May be empty.
         about: String,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// The machine lacks a wall that the policy promises.
+    /// The machine lacks a wall that the policy requires.
     #[error(
         "build the sandbox: this machine has no {missing}; `acquit doctor` says how to get it, and `sandbox = \"reduced\"` in \
          acquit.toml (`--reduced`) starts without"
     )]
     Promise {
-        /// What it lacks.
+        /// The missing walls.
         missing: String,
     },
-    /// The helper ended, or answered nonsense, before the program was started.
+    /// The helper ended or sent an invalid answer before the program was started.
     #[error("start {program:?}: the sandbox helper gave no answer")]
     Silent {
-        /// The program that was to run.
+        /// The requested program.
         program: PathBuf,
     },
     /// The helper did not start the program in time.
     #[error("start {program:?} within {limit:?}")]
     StartLimit {
-        /// The program that was to run.
+        /// The requested program.
         program: PathBuf,
-        /// The time that it had.
+        /// The timeout.
         limit: Duration,
     },
-    /// The kernel refused one of the means of watching.
+    /// A system call needed to watch a process failed.
     #[error("watch a process")]
     Watch {
-        /// What the kernel said.
+        /// The kernel's error.
         #[from]
         source: io::Error,
     },
-    /// A process is still there after SIGKILL: it hangs in the kernel, as on a dead network disk.
+    /// A process is still there after SIGKILL: it hangs in the kernel, for example on a dead network file system.
     #[error("end process {pid}: still there {limit:?} after it was killed")]
     Unkillable {
-        /// Its number.
+        /// Its pid.
         pid: i32,
-        /// How long was waited.
+        /// How long we waited.
         limit: Duration,
     },
 }
@@ -124,7 +124,7 @@ impl From<rustix::io::Errno> for Error {
 }
 
 impl Error {
-    /// Puts what the helper reported into the words of what was asked of it.
+    /// Converts a failure that the helper reported.
     pub(super) fn from_helper(failure: Failure, about: String, program: PathBuf, cwd: PathBuf) -> Self {
         let source = io::Error::from_raw_os_error(failure.errno);
         match failure.step {

@@ -1,4 +1,4 @@
-//! How a run ended: closed enums, so that whoever decides what follows has to look at every way.
+//! How a run ended. These enums are closed, so that the compiler makes callers handle every case.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,54 +10,54 @@ use super::status::Step;
 /// Why a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It exited by itself.
+    /// It exited with this code.
     Code(i32),
-    /// A signal ended it that was not the harness's.
+    /// A signal killed it that the harness did not send.
     Signal(i32),
     /// It was stopped because it ran too long.
     TimedOut {
-        /// The time that it had.
+        /// The timeout.
         limit: Duration,
     },
-    /// It was stopped because it wrote nothing for too long.
+    /// It was stopped because it wrote no output for too long.
     Idle {
-        /// The silence that it was allowed.
+        /// The idle timeout.
         limit: Duration,
     },
-    /// It was stopped because its watcher said so.
+    /// The watcher asked to stop it.
     Cancelled,
-    /// It wrote more than it might; what is beyond the limit was not reported.
+    /// It was stopped because it wrote too much. Output beyond the limit was not reported.
     OutputLimit {
-        /// The bytes that it was allowed.
+        /// The limit, in bytes.
         limit: u64,
     },
-    /// It was ended because its processes together used too much.
+    /// It was killed because its processes together exceeded a resource limit.
     Excess(Excess),
 }
 
-/// What the processes of a program used too much of.
+/// The resource that a program's processes used too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Excess {
     /// Memory.
     Memory {
-        /// The bytes that they were allowed.
+        /// The limit, in bytes.
         limit: u64,
     },
     /// Processes and threads.
     Processes {
-        /// How many they were allowed.
+        /// The limit.
         limit: u32,
     },
-    /// Room on a disk.
+    /// Disk space.
     Disk {
-        /// The bytes that they were allowed.
+        /// The limit, in bytes.
         limit: u64,
     },
 }
 
 impl Excess {
-    /// The key by which the configuration limits it.
+    /// Returns the configuration key of this limit.
     pub fn key(self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory",
@@ -91,15 +91,15 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What holds a program's processes together, so that all of them can be ended.
+/// How a program's process tree is tracked, so that all of it can be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containment {
-    /// A pid namespace: the kernel ends everything in it, without exception.
+    /// A pid namespace: the kernel kills every process in it, without exception.
     PidNamespace,
-    /// Orphans are inherited by the helper, which looks for them and kills them. A process that forks faster than it
-    /// is found can escape.
+    /// The helper is the subreaper of orphans, and finds and kills them. A process that forks faster than the helper
+    /// finds it can escape.
     Subreaper {
-        /// Why it is not a namespace.
+        /// Why there is no pid namespace.
         why: Refusal,
     },
 }
@@ -119,32 +119,32 @@ impl fmt::Display for Containment {
 /// Why there is no pid namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nobody wanted one.
+    /// The caller asked for the subreaper.
     NotWanted,
     /// The machine refused.
     Refused {
-        /// What it refused.
+        /// The step it refused.
         step: Step,
-        /// The error number that it gave.
+        /// The error number.
         errno: i32,
     },
 }
 
-/// A run that is over: no process of it is left.
+/// The result of a finished run. None of its processes is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Why.
+    /// Why it ended.
     pub exit: Exit,
-    /// How many processes the program left running, which were ended with it; counted in a pid namespace only.
+    /// How many processes the program left running. They were killed; counted in a pid namespace only.
     pub left: u32,
-    /// The bytes of output that were reported to the watcher.
+    /// Bytes of output reported to the watcher.
     pub output_bytes: u64,
-    /// From before the start until the end was seen.
+    /// Time from before the start until the end was seen.
     pub duration: Duration,
-    /// Processor time in user mode of the program, what it waited for, and the helper.
+    /// User CPU time of the program, of descendants that were waited for, and of the helper.
     pub user: Duration,
-    /// Processor time in the kernel, likewise.
+    /// System CPU time, of the same processes.
     pub system: Duration,
-    /// How its processes were held together.
+    /// How the process tree was tracked.
     pub containment: Containment,
 }

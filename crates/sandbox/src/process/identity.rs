@@ -1,7 +1,7 @@
-//! Who a process is, in a form that can be stored and asked again after a crash or a restart of the machine.
+//! Identifies a process across crashes and reboots, in a form that can be stored.
 //!
-//! A pid alone is reused. Together with the time at which the process started, and the boot in which that time was
-//! counted, it never means another. In a container the same number is another process, so the pid namespace is part of the boot.
+//! Pids are reused. A pid together with the process's start time and the boot ID never refers to another process. In
+//! a container the same pid is another process, so the boot ID includes the pid namespace.
 
 use std::{fs, io};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::procfs::Stat;
 
-/// A process of this machine that can be recognised later.
+/// A process of this machine, identified by boot ID, pid and start time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
@@ -21,45 +21,45 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of the process that asks.
+    /// Identifies the current process.
     pub fn of_self() -> io::Result<Self> {
         Self::of(rustix::process::getpid().as_raw_nonzero().get())?
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Of another process; `None` when there is none of that number.
+    /// Identifies another process. `None` if there is no process with this pid.
     pub fn of(pid: i32) -> io::Result<Option<Self>> {
         let Some(stat) = Stat::of(pid)? else { return Ok(None) };
         Ok(Some(Self { boot: boot()?, pid, start: stat.start }))
     }
 
-    /// Of a process that was recognised earlier, from what was stored of it.
+    /// Restores an identity from stored values.
     pub fn from_parts(boot: &str, pid: u32, start: u64) -> Self {
-        // A number that no process can have belongs to a process that is gone.
+        // A pid out of range belongs to no running process.
         Self { boot: boot.to_owned(), pid: i32::try_from(pid).unwrap_or(i32::MAX), start }
     }
 
-    /// The boot in which it started, and the pid namespace that counts it.
+    /// Returns the ID of the boot in which it started, with its pid namespace.
     pub fn boot(&self) -> &str {
         &self.boot
     }
 
-    /// When it started, in the kernel's ticks since boot.
+    /// Returns its start time, in clock ticks since boot.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Its number.
+    /// Returns its pid.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Whether somebody has stopped it, as SIGSTOP does: it does nothing until it is woken.
+    /// Returns whether it is stopped, as by SIGSTOP: it does nothing until it is continued.
     pub fn is_stopped(&self) -> io::Result<bool> {
         Ok(self.is_alive()? && Stat::of(self.pid)?.is_some_and(|stat| stat.state == b'T'))
     }
 
-    /// Ends it at once, if it is this very process and ours to end. One that is gone is as good.
+    /// Kills it, if it is this very process and we may. Succeeds if it is gone already.
     pub fn end(&self) -> io::Result<()> {
         let Some(pid) = Pid::from_raw(self.pid) else { return Ok(()) };
         let process = match pidfd_open(pid, PidfdFlags::empty()) {
@@ -67,15 +67,15 @@ impl Identity {
             Err(Errno::SRCH) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        // Looked at while it is held: the number cannot become another's any more.
+        // Check this while the pidfd is open: the pid cannot be reused now.
         if self.is_alive()? {
             pidfd_send_signal(process, Signal::KILL)?;
         }
         Ok(())
     }
 
-    /// Whether it still runs *on this machine, in this boot*. A process of another machine is never alive here: whoever
-    /// shares a store between machines compares their names first.
+    /// Returns whether it still runs *on this machine, in this boot*. A process of another machine is never alive
+    /// here, so callers that share a store between machines must compare host names first.
     pub fn is_alive(&self) -> io::Result<bool> {
         if self.boot != boot()? {
             return Ok(false);

@@ -1,14 +1,14 @@
-//! Ctrl-C and its kin, counted: the first asks for a clean end, the second for an immediate one.
+//! Counts SIGINT and SIGTERM: the first requests a clean stop, the second an immediate one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How often somebody asked this process to stop.
+/// The number of times this process was asked to stop.
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Begins to count SIGINT and SIGTERM instead of dying of them. A terminal that closes is not a wish to cancel: this
-    /// process dies of it, and the harness goes on.
+    /// Counts SIGINT and SIGTERM instead of dying. SIGHUP is not counted: closing a terminal is no request to cancel.
+    /// It ends this process, and the harness continues.
     pub fn listen() -> std::io::Result<Self> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         let count = Arc::new(AtomicUsize::new(0));
@@ -19,7 +19,7 @@ impl Interrupt {
         Ok(Self(count))
     }
 
-    /// How often.
+    /// Returns how many of these signals arrived.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,11 +1,11 @@
-//! How a tree of processes is stopped: ask, wait for its grace, end everything, and at last kill the helper.
+//! Stops a process tree in steps: SIGTERM, grace period, kill the tree, kill the helper.
 
 use std::time::{Duration, Instant};
 
 use super::error::Error;
 use super::tree::{FORCE_LIMIT, KILL_LIMIT, Tree};
 
-/// How far stopping has come. Each rung has a time after which the next is taken.
+/// The current step. Each step has a timeout, after which the next one follows.
 #[derive(Debug)]
 pub(super) struct Ladder {
     rung: Rung,
@@ -25,7 +25,7 @@ impl Ladder {
         Self { rung: Rung::Surroundings, grace }
     }
 
-    /// Begins with the first rung, unless it has begun.
+    /// Takes the first step, unless it was taken already.
     pub(super) fn ask(&mut self, tree: &Tree, now: Instant) {
         if matches!(self.rung, Rung::Surroundings) {
             tree.ask();
@@ -33,7 +33,7 @@ impl Ladder {
         }
     }
 
-    /// Goes on to the second rung, unless it is that far.
+    /// Takes the second step, unless it was taken already.
     pub(super) fn force(&mut self, tree: &Tree, now: Instant) {
         if matches!(self.rung, Rung::Surroundings | Rung::Asked { .. }) {
             tree.force();
@@ -41,7 +41,7 @@ impl Ladder {
         }
     }
 
-    /// Takes the next rung if its time has come. After the last there is nothing left to try.
+    /// Takes the next step if the current one timed out. Fails after the last.
     pub(super) fn climb(&mut self, tree: &Tree, now: Instant) -> Result<(), Error> {
         if !self.left(now).is_zero() {
             return Ok(());
@@ -58,7 +58,7 @@ impl Ladder {
         Ok(())
     }
 
-    /// The time until the next rung.
+    /// Returns the time until the next step.
     pub(super) fn left(&self, now: Instant) -> Duration {
         let left = |since, limit: Duration| limit.saturating_sub(now.duration_since(since));
         match self.rung {

@@ -1,7 +1,7 @@
-//! Which file a program's name means.
+//! Finds the executable for a program name.
 //!
-//! Relative and empty entries of `PATH` are passed over: they would let a file in the working directory, which belongs
-//! to an agent, stand in for a program that somebody else meant.
+//! Skips relative and empty entries of `PATH`: with them, a file in the working directory, which an agent controls,
+//! could replace the intended program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use acquit_core::gate::Command;
 
-/// Where programs are looked for when the environment names no `PATH`.
+/// The search path if the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
 
-/// The files that `program` can mean, in the order in which they are to be tried.
+/// Returns the files that `program` can refer to, in search order.
 pub(super) fn candidates(program: &OsStr, path: Option<&OsStr>) -> Vec<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return vec![PathBuf::from(program)];
@@ -31,7 +31,7 @@ pub(super) fn candidates(program: &OsStr, path: Option<&OsStr>) -> Vec<PathBuf> 
         .collect()
 }
 
-/// The file that a name means. Only absolute entries count: what a relative one finds depends on where one stands.
+/// Finds an executable in `path`. Skips relative entries, as their meaning depends on the working directory.
 pub fn in_path(path: &OsStr, name: &str) -> Option<PathBuf> {
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -39,12 +39,12 @@ pub fn in_path(path: &OsStr, name: &str) -> Option<PathBuf> {
         .find(|file| is_executable(file))
 }
 
-/// Whether a file is a program.
+/// Returns whether `file` is a regular file with an executable bit.
 pub fn is_executable(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
 }
 
-/// A command as a program with arguments; `None` for a command without words.
+/// Splits a command into program and arguments. `None` if the command is empty.
 pub fn program(command: &Command) -> Option<(OsString, Vec<OsString>)> {
     match command {
         Command::Shell(line) => Some(("sh".into(), vec!["-c".into(), line.into()])),

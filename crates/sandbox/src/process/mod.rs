@@ -1,27 +1,28 @@
-//! Processes: the only module that starts any.
+//! Starts, watches and stops processes. No other module of acquit spawns any.
 //!
-//! # What it promises
+//! # Guarantees
 //!
-//! * **Nothing outlives its purpose.** A contained program runs in a pid namespace whose first process dies with the
-//!   harness, so that the kernel ends the whole tree: also what forked twice, called `setsid` and ignores every
-//!   signal. Names, process groups and parent pids are never what decides. Where the machine refuses namespaces the
-//!   weaker [`Containment::Subreaper`] is used, and says so.
-//! * **Nothing is inherited by accident.** The environment is complete as given, stdin is empty unless given, no
-//!   descriptor but the three standard ones is passed on, signals are as after login, the session is the program's own.
-//! * **No output is lost and none is waited for.** Output goes to a file that is tailed, so a burst neither blocks
-//!   the program nor grows the memory of the harness.
-//! * **Every wait ends.** Time, silence and output have limits; stopping is a ladder: ask, grace, kill the tree, kill
-//!   the helper.
+//! * **No process outlives its run.** A contained program runs in a pid namespace whose init dies with the harness,
+//!   so the kernel kills the whole tree: also processes that double-fork, call `setsid` and ignore every signal.
+//!   Names, process groups and parent pids never decide. If the machine refuses namespaces, the weaker
+//!   [`Containment::Subreaper`] is used and reported.
+//! * **Nothing is inherited by accident.** The program gets exactly the given environment, an empty stdin unless one
+//!   is given, no descriptors but the three standard ones, default signal handling, and its own session.
+//! * **Output is never lost and never blocks.** It goes to a file that the harness tails. A burst neither blocks the
+//!   program nor grows the memory of the harness.
+//! * **Every wait has a limit.** Run time, silence and output are limited. Stopping escalates: ask, wait for the
+//!   grace period, kill the tree, kill the helper.
 //! * **A program that could not be started is an error**, never an exit code.
 //!
-//! # How
+//! # Design
 //!
-//! Each program has a helper ([`contain`]), which makes the namespace, starts the program, and ends as the program did. The
-//! harness sleeps in one `poll` on the helper's pidfd and reads the file in between. A helper is a copy that the launcher makes of
-//! itself, where there is one; else the executable is started again as `acquit contained …`, by `posix_spawn`, because forking a
-//! large process costs a hundred times as much.
+//! Each program has a helper ([`contain`]), which creates the namespace, starts the program, and exits with its
+//! status. The harness sleeps in one `poll` on the helper's pidfd and reads the output file in between. If there is a
+//! launcher, it forks itself to make a helper. Otherwise `posix_spawn` starts the executable again as
+//! `acquit contained …`, because forking a large process costs a hundred times as much.
 //!
-//! The helper dies with the *thread* that started it, or the launcher, not only with the process: start and watch on the same thread.
+//! The helper dies with the *thread* that started it, or with the launcher, not only with the process. Start and
+//! watch on the same thread.
 
 mod attached;
 mod capture;

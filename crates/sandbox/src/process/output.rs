@@ -1,8 +1,8 @@
-//! The output file: made, handed to the program, and read behind it.
+//! Output files: creates them, passes them to the program, and tails them.
 //!
-//! Every byte up to the limit is reported once and in order. One thing is beyond that promise: a program can empty its
-//! own output file (`echo … > /dev/stderr` in a shell does). What was read before has been reported; reading goes on
-//! at the new beginning.
+//! Reports every byte up to the limit once and in order, with one exception: a program can truncate its own output
+//! file (`echo … > /dev/stderr` in a shell does). What was read before has been reported; reading continues at the
+//! new start.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
@@ -14,27 +14,28 @@ use super::error::Error;
 use super::spec::{Stderr, Stdout};
 use super::watch::Watcher;
 
-/// The most bytes that a watcher gets at once: large enough that calls cost nothing, small enough to stay in the cache.
+/// The most bytes passed to a watcher at once: large enough to make calls cheap, small enough to stay in the CPU
+/// cache.
 pub const CHUNK: usize = 64 * 1024;
 
-/// Chunks that are read before the clock and the process are looked at again.
+/// Number of chunks to read before checking the clock and the process again.
 const BATCH: usize = 16;
 
-/// Output belongs to its owner: it may hold what the agent was told.
+/// Only the owner may read output: it may contain what the agent was told.
 const MODE: u32 = 0o600;
 
-/// The program's side.
+/// The program's ends of the output files.
 pub(super) struct Files {
     pub(super) stdout: File,
     pub(super) stderr: File,
 }
 
-/// The harness's side.
+/// The harness's ends of the output files.
 #[derive(Debug)]
 pub(super) struct Output {
     path: PathBuf,
     file: File,
-    /// Where in the file the next byte is.
+    /// Offset of the next byte to read.
     offset: u64,
     reported: u64,
     limit: u64,
@@ -49,22 +50,22 @@ struct Errors {
     size: u64,
 }
 
-/// What a round of reading found.
+/// The result of one round of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     Nothing,
-    /// All that was there.
+    /// Read everything there was.
     Read,
-    /// Output, and there is more.
+    /// Read some output; there is more.
     More,
 }
 
-/// The sizes of the files.
+/// Sizes of the output files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// Bytes beyond the limit.
+    /// Bytes written beyond the limit.
     pub(super) excess: u64,
-    /// Whether something was written to the error file since the last look.
+    /// Whether stderr grew since the last check.
     pub(super) errors_grew: bool,
 }
 
@@ -100,7 +101,7 @@ impl Output {
         self.reported
     }
 
-    /// Reports what is there, up to a batch.
+    /// Passes new output to the watcher, up to one batch.
     pub(super) fn report(&mut self, watcher: &mut dyn Watcher) -> Result<Progress, Error> {
         let mut progress = Progress::Nothing;
         for _ in 0..BATCH {
@@ -132,7 +133,7 @@ impl Output {
         Ok(self.file.metadata().map_err(|source| fault(&self.path, source))?.len())
     }
 
-    /// Looks at the sizes, which show what was written but is not read yet.
+    /// Checks the file sizes, which include output that was not read yet.
     pub(super) fn measure(&mut self) -> Result<Sizes, Error> {
         let written = self.reported.saturating_add(self.size()?.saturating_sub(self.offset));
         let mut sizes = Sizes { excess: written.saturating_sub(self.limit), errors_grew: false };
@@ -150,8 +151,8 @@ fn fault(path: &Path, source: io::Error) -> Error {
     Error::Output { path: path.to_owned(), source }
 }
 
-/// One handle that appends, for the program, and one that only reads; both of the same file, whatever its name may mean
-/// a moment later.
+/// Opens a file once for appending (for the program) and once read-only. Both refer to the same file, even if its
+/// path is replaced meanwhile.
 fn open_both(path: &Path) -> io::Result<(File, File)> {
     let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let writer =

@@ -1,8 +1,8 @@
-//! A program that is talked with over its standard input and output, for a client that is itself inside the sandbox: what the program
-//! leaves behind ends with the sandbox.
+//! Talks to a program over its stdin and stdout. Used by a client that runs inside the sandbox itself, so processes
+//! that the program leaves behind end with the sandbox.
 //!
-//! Nothing is waited for on one pipe alone: a program that does not read while it is written to, or the other way round, blocks
-//! nobody.
+//! Never waits on one pipe alone, so a program that does not read while we write, or the other way round, causes no
+//! deadlock.
 #![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
 
 use std::ffi::{OsStr, OsString};
@@ -20,10 +20,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::error::Error;
 use super::watch::poll;
 
-/// How much is read at once.
+/// Size of the read buffer.
 const READ: usize = 64 * 1024;
 
-/// A program with a pipe to it and one from it. Its errors go where this process's go.
+/// A program with pipes to its stdin and from its stdout. It inherits stderr.
 pub struct Piped {
     child: Child,
     pidfd: OwnedFd,
@@ -32,25 +32,26 @@ pub struct Piped {
     buffer: Vec<u8>,
 }
 
-/// What happened.
+/// Why [`Piped::step`] returned.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Woken<'a> {
-    /// It printed something.
+    /// The program printed this.
     Output(&'a [u8]),
-    /// It will print nothing more.
+    /// The program closed its stdout.
     Closed,
-    /// Somebody asked this process to stop.
+    /// This process was asked to stop.
     Stop,
-    /// Nothing of that, so far.
+    /// None of these happened.
     Nothing,
 }
 
 impl Piped {
-    /// Starts it, with this process's environment.
+    /// Starts the program with this process's environment.
     pub fn start(program: &OsStr, args: &[OsString]) -> Result<Self, Error> {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // In a group of its own: a signal to this process's group is for this process, which asks first.
+        // Use a separate process group: a signal to our group is meant for this process, which stops the program
+        // cleanly.
         let mut child = command.process_group(0).spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
@@ -62,7 +63,7 @@ impl Piped {
         Ok(Self { child, pidfd, input, output, buffer: vec![0; READ] })
     }
 
-    /// Writes of `outgoing` what the program takes, and waits for something to happen; at most for `limit`.
+    /// Writes as much of `outgoing` as the program accepts, then waits up to `limit` for an event.
     pub fn step(
         &mut self,
         outgoing: &mut Vec<u8>,
@@ -95,7 +96,7 @@ impl Piped {
             match rustix::io::write(input, outgoing) {
                 Ok(count) => drop(outgoing.drain(..count)),
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
-                // It does not listen any more; what it still has to say is read.
+                // The program closed its stdin. Keep reading its output.
                 Err(Errno::PIPE) => self.input = None,
                 Err(errno) => return Err(errno.into()),
             }
@@ -106,20 +107,21 @@ impl Piped {
         Ok(())
     }
 
-    /// Ends it: no more input, then a signal, then force, with `grace` in between. Gives its exit code, if it had one.
+    /// Stops the program: closes its stdin, then sends SIGTERM, then SIGKILL, with `grace` in between. Returns the
+    /// exit code, if any.
     pub fn end(mut self, grace: Duration) -> Result<Option<i32>, Error> {
         self.input = None;
         for signal in [Signal::TERM, Signal::KILL] {
             if self.is_gone_within(grace)? {
                 break;
             }
-            // Gone meanwhile is as good.
+            // Ignore errors: the process may have ended meanwhile.
             let _ = pidfd_send_signal(&self.pidfd, signal);
         }
         Ok(self.child.wait().map(|status| status.code())?)
     }
 
-    /// Its output is drained meanwhile, or it might wait for us as we for it.
+    /// Waits for the end. Drains the output meanwhile, else the program could block on a full pipe.
     fn is_gone_within(&mut self, limit: Duration) -> Result<bool, Error> {
         let until = std::time::Instant::now() + limit;
         let mut open = true;

@@ -1,19 +1,19 @@
-//! What `/proc/<pid>/stat` says about a process.
+//! Parses `/proc/<pid>/stat`.
 
 use std::fs;
 use std::io;
 
-/// The fields that are needed here.
+/// The fields we need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) state: u8,
     pub(super) parent: i32,
-    /// Ticks of the clock between the machine's start and the process's.
+    /// Start time in clock ticks since boot.
     pub(super) start: u64,
 }
 
 impl Stat {
-    /// `None` when there is no such process.
+    /// Reads the entry of a process. `None` if it does not exist.
     pub(super) fn of(pid: i32) -> io::Result<Option<Self>> {
         match fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => Self::parse(&text).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into()),
@@ -23,20 +23,20 @@ impl Stat {
         }
     }
 
-    /// The name in the second field is chosen by the process and may hold spaces, parentheses and newlines: what
-    /// follows begins after the *last* parenthesis.
+    /// Parses the line. The process chooses its name (field 2), which may contain spaces, parentheses and newlines,
+    /// so the other fields start after the *last* parenthesis.
     fn parse(text: &[u8]) -> Option<Self> {
         let close = text.iter().rposition(|&byte| byte == b')')?;
         let rest = str::from_utf8(text.get(close + 1..)?).ok()?;
         let mut fields = rest.split_ascii_whitespace();
         let state = *fields.next()?.as_bytes().first()?;
         let parent = fields.next()?.parse().ok()?;
-        // Field 22 of the line; state is field 3 and the parent field 4.
+        // Field 22 of the line; the state is field 3 and the parent field 4.
         let start = fields.nth(17)?.parse().ok()?;
         Some(Self { state, parent, start })
     }
 
-    /// Whether the process can still do anything: one that only waits to be reaped cannot.
+    /// Returns whether the process still runs: a zombie does not.
     pub(super) fn lives(self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }

@@ -1,4 +1,4 @@
-//! Starting contained programs, through the helper.
+//! Starts contained programs through the helper.
 #![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
 
 use std::ffi::{OsStr, OsString};
@@ -24,30 +24,30 @@ use super::tree::Tree;
 use super::walls::Missing;
 use super::watch::Child;
 
-/// How long the helper may take to start a program. Milliseconds are usual; a machine that swaps may need seconds.
+/// Timeout for the helper to start a program. It usually takes milliseconds; a machine that swaps may need seconds.
 pub(super) const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// What the helper is to try.
+/// How the helper tracks the process tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// A pid namespace, and the subreaper where that is refused.
+    /// With a pid namespace, or the subreaper if the machine refuses one.
     Best,
-    /// The subreaper at once.
+    /// Always with the subreaper.
     Subreaper,
 }
 
 /// Starts programs.
 #[derive(Debug, Clone)]
 pub struct Spawner {
-    /// The executable that [`contain::main`](super::contain::main) is part of.
+    /// The executable that calls [`contain::main`](super::contain::main).
     pub helper: PathBuf,
-    /// How it is to hold programs together.
+    /// How to track process trees.
     pub isolation: Isolation,
-    /// What makes helpers of itself; without, the executable is executed.
+    /// Forks itself to make helpers. Without a launcher, `helper` is executed.
     pub launcher: Option<Arc<Launcher>>,
 }
 
-/// A program as the helper needs to know it.
+/// A program, as the helper needs it.
 pub(super) struct Wanted<'a> {
     pub(super) program: &'a OsStr,
     pub(super) args: &'a [OsString],
@@ -58,19 +58,19 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Spawner {
-    /// Programs are held together as well as the machine allows.
+    /// Creates a spawner that tracks process trees as well as the machine allows.
     pub fn new(helper: impl Into<PathBuf>) -> Self {
         Self { helper: helper.into(), isolation: Isolation::Best, launcher: None }
     }
 
-    /// Helpers are made by a launcher from now on.
+    /// Makes helpers with a launcher.
     #[must_use]
     pub fn with_launcher(mut self, launcher: Option<Launcher>) -> Self {
         self.launcher = launcher.map(Arc::new);
         self
     }
 
-    /// Starts a program. When this returns it runs, or it has already ended.
+    /// Starts a program. On return it runs or has already ended.
     pub fn spawn(&self, spec: &Spec) -> Result<Child, Error> {
         let started = Instant::now();
         let (output, files) = Output::open(&spec.stdout, &spec.stderr, spec.limits.output)?;
@@ -94,7 +94,7 @@ impl Spawner {
         Ok(Child::new(tree, output, held, spec, started))
     }
 
-    /// Starts the helper and listens until the program runs.
+    /// Starts the helper and waits until the program runs.
     pub(super) fn start(
         &self,
         wanted: &Wanted<'_>,
@@ -124,7 +124,7 @@ impl Spawner {
         }
     }
 
-    /// Starts the executable as the helper.
+    /// Executes `helper`.
     fn execute(
         &self,
         words: &[OsString],
@@ -134,21 +134,21 @@ impl Spawner {
         let mut command = Command::new(&self.helper);
         command.arg(contain::VERB).args(words);
         command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
-        // In a group of its own, so that an interrupt typed at a terminal reaches the harness alone, which decides.
+        // Use a separate process group: Ctrl-C in a terminal then reaches only the harness, which decides what to do.
         command.process_group(0);
-        // The pipe travels as standard input, because that is the one way to pass a descriptor to this child without
-        // passing it to any other that a second thread starts at the same moment. This side's copy goes with the command.
+        // Pass the pipe as stdin. This is the only way to pass a descriptor to this child without leaking it to a
+        // child that another thread spawns at the same time. `command` owns our copy and closes it when dropped.
         command.stdin(pipe).stdout(stdout).stderr(stderr);
         command.spawn().map(|child| Pid::from_child(&child))
     }
 }
 
-/// This process's own output and errors, for a program that is to have them.
+/// Duplicates this process's stdout and stderr.
 pub(super) fn own_streams() -> io::Result<[OwnedFd; 2]> {
     Ok([io::stdout().as_fd().try_clone_to_owned()?, io::stderr().as_fd().try_clone_to_owned()?])
 }
 
-/// How a program is held.
+/// How a program is contained.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) containment: Containment,

@@ -1,68 +1,69 @@
-//! What is to be run: a value without behaviour, so that it can be built, logged and compared before anything starts.
+//! What to run, as a plain value that can be built, logged and compared before anything starts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A program to run contained, with everything that it will have.
+/// A program to run contained.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// A path, or a name that is looked up in the `PATH` of [`Spec::env`]. A relative path counts from [`Spec::cwd`].
+    /// A path, or a name to look up in the `PATH` of [`Spec::env`]. A relative path is resolved against
+    /// [`Spec::cwd`].
     pub program: OsString,
-    /// The arguments, without the program's name.
+    /// Arguments, without the program name.
     pub args: Vec<OsString>,
-    /// The directory in which the program starts.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// The complete environment: nothing else is passed on.
+    /// The complete environment; nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
-    /// What the program reads.
+    /// Standard input.
     pub stdin: Stdin,
-    /// Where its output goes, and from where it is tailed.
+    /// Where stdout goes, and from where it is tailed.
     pub stdout: Stdout,
-    /// Where its errors go.
+    /// Where stderr goes.
     pub stderr: Stderr,
-    /// When it is stopped.
+    /// When to stop it.
     pub limits: Limits,
-    /// The file with the [`Policy`](crate::sandbox::Policy) that holds it. Without one only its processes are held together.
+    /// File with the [`Policy`](crate::sandbox::Policy). Without one, only the process tree is contained.
     pub policy: Option<PathBuf>,
 }
 
-/// What a program reads from its standard input.
+/// A program's standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdin {
-    /// Nothing: the first read is the end.
+    /// Empty: the first read returns end of file.
     Closed,
-    /// A file, such as a prompt. A file needs no writer, so nobody can block.
+    /// A file, such as a prompt. A file needs no writer that could block.
     File(PathBuf),
 }
 
-/// The file that receives a program's output; made readable by its owner only.
+/// The file that receives stdout. Only its owner may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdout {
-    /// Begins empty.
+    /// Truncate the file first.
     Truncate(PathBuf),
-    /// Begins after what is there, which is not reported again.
+    /// Append to the file. Existing content is not reported again.
     Append(PathBuf),
 }
 
-/// The file that receives what a program writes to its standard error.
+/// Where stderr goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stderr {
-    /// The same file as its output, in the order of writing.
+    /// To the same file as stdout, in the order of writing.
     WithStdout,
-    /// A file of its own, begun empty. It counts for the idle and the output limit, but is not tailed.
+    /// To a separate file, truncated first. It counts for the idle and output limits, but is not tailed.
     File(PathBuf),
 }
 
-/// When a program is stopped.
+/// When to stop a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest that it may run.
+    /// Maximum run time.
     pub time: Duration,
-    /// The longest that it may write nothing, if that is limited.
+    /// Maximum time without output, if limited.
     pub idle: Option<Duration>,
-    /// The most bytes that it may write, to each of its output files.
+    /// Maximum bytes written to each output file.
     pub output: u64,
-    /// The time that it has for ending by itself after it was asked to.
+    /// Time to exit after being asked to stop, before it is killed.
     pub grace: Duration,
 }

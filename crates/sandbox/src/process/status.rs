@@ -1,8 +1,8 @@
-//! The words between the helper and the harness: one pipe, which the helper gets as its standard input.
+//! The protocol between helper and harness: one pipe, passed to the helper as stdin.
 //!
-//! The helper first writes how it contains the program, then starts it. If that fails, a failure follows. The pipe is
-//! closed on `exec`, so its end is the sign that the program runs. A failure to start can therefore never look like an
-//! exit code, and a helper that died without a word is known as such.
+//! The helper writes how it contains the program, then starts it. If that fails, it writes a failure. The pipe closes
+//! on `exec`, so end of file means that the program runs. A failed start can therefore never look like an exit code,
+//! and the harness notices a helper that died without an answer.
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,38 +14,38 @@ use rustix::io::Errno;
 use super::exit::{Containment, Refusal};
 use super::walls::Missing;
 
-/// What the helper was doing when something was refused.
+/// What the helper was doing when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Reading its own arguments.
+    /// Parsing its arguments.
     Arguments,
-    /// Seeing that the harness still lives.
+    /// Checking that the harness is still alive.
     Parent,
-    /// Opening the standard input.
+    /// Opening stdin.
     Stdin,
-    /// Making a process, or the namespaces with it.
+    /// Creating a process, possibly with namespaces.
     Clone,
     /// Mapping users and groups into the namespace.
     IdMap,
     /// Reading the policy.
     Policy,
-    /// Making the program's file system.
+    /// Building the program's file system.
     View,
-    /// Making its network.
+    /// Setting up its network.
     Network,
-    /// Closing the last walls around it.
+    /// Applying the last walls (Landlock, seccomp).
     Walls,
-    /// Finding every wall that the policy promises.
+    /// Checking that every wall the policy requires is there.
     Promise,
-    /// Making a session for the program.
+    /// Creating a session for the program.
     Session,
-    /// Closing descriptors that are not the program's.
+    /// Closing inherited descriptors.
     Files,
-    /// Entering the directory.
+    /// Changing to the working directory.
     Cwd,
     /// Executing the program.
     Exec,
-    /// Executing the interpreter or loader that the program names: the program exists, that does not.
+    /// Executing the interpreter or loader of the program: the program exists, the interpreter does not.
     Interpreter,
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A step that failed, and the kernel's reason.
+/// A failed step and the kernel's error number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) step: Step,
@@ -102,7 +102,7 @@ impl Failure {
     }
 }
 
-/// A tag, a step and an error number; small enough that a pipe never splits it.
+/// A tag, a step and an error number; small enough for an atomic write to a pipe.
 const RECORD: usize = 6;
 
 const NAMESPACE: u8 = b'N';
@@ -111,7 +111,7 @@ const REFUSED: u8 = b'R';
 const FAILED: u8 = b'F';
 const MISSING: u8 = b'M';
 
-/// The longest text that goes with a failure: a path, or a few.
+/// Maximum length of the text sent with a failure: a path, or a few.
 const DETAIL: usize = 400;
 
 fn encode(tag: u8, failure: Option<Failure>) -> [u8; RECORD] {
@@ -129,7 +129,7 @@ fn decode(record: &[u8]) -> Option<(u8, Failure)> {
     Some((*tag, Failure { step, errno: i32::from_le_bytes(errno.try_into().ok()?) }))
 }
 
-/// Tells the harness how the program is contained. A harness that no longer listens needs no answer.
+/// Reports how the program is contained. Ignores write errors: a harness that no longer reads needs no answer.
 pub(super) fn report_containment(pipe: impl AsFd, containment: Containment) {
     let record = match containment {
         Containment::PidNamespace => encode(NAMESPACE, None),
@@ -141,19 +141,19 @@ pub(super) fn report_containment(pipe: impl AsFd, containment: Containment) {
     let _ = rustix::io::write(pipe, &record);
 }
 
-/// Tells the harness that the program could not be started.
+/// Reports that the program could not be started.
 pub(super) fn report_failure(pipe: impl AsFd, failure: Failure) {
     report_detailed(pipe, failure, "");
 }
 
-/// The same, with what it was about.
+/// Like [`report_failure`], with the object of the failure, such as a path.
 pub(super) fn report_detailed(pipe: impl AsFd, failure: Failure, about: &str) {
     let mut record = encode(FAILED, Some(failure)).to_vec();
     record.extend(about.bytes().take(DETAIL));
     let _ = rustix::io::write(pipe, &record);
 }
 
-/// Tells the harness which walls could not be built.
+/// Reports which walls could not be built.
 pub(super) fn report_missing(pipe: impl AsFd, missing: Missing) {
     if !missing.is_empty() {
         let bits = Failure { step: Step::Walls, errno: missing.to_bits() };
@@ -161,17 +161,17 @@ pub(super) fn report_missing(pipe: impl AsFd, missing: Missing) {
     }
 }
 
-/// What the harness heard.
+/// The helper's answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Started(Containment, Missing),
-    /// And what it was about.
+    /// With the object of the failure.
     Failed(Failure, String),
     Silent,
     Late,
 }
 
-/// Reads until the helper's side is closed, but not past `deadline`.
+/// Reads until the helper closes the pipe or `deadline` passes.
 pub(super) fn read(pipe: &OwnedFd, deadline: Instant) -> Result<Answer, Errno> {
     let mut heard = [0; 4 * RECORD + DETAIL];
     let mut length = 0;

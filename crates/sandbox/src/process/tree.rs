@@ -1,4 +1,4 @@
-//! A started process with everything below it: the one handle by which it is waited for, stopped and reaped.
+//! Handle of a process and its descendants, to wait for, stop and reap them.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use super::capture::Guard;
 use super::contain::sys::{self, Reaped};
 use super::error::Error;
 
-/// How long the kernel has for emptying a namespace, or the helper for its hunt, before the helper itself is killed.
+/// Time for the kernel to empty a namespace, or for the helper to kill orphans, before the helper itself is killed.
 pub(super) const FORCE_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a killed process may hang in the kernel before it is given up.
+/// How long a killed process may hang in the kernel before we give up.
 pub(super) const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// Dropped before it is reaped, it is killed.
+/// A process tree. Dropping it before it is reaped kills it.
 #[derive(Debug)]
 pub(super) struct Tree {
     pid: Pid,
@@ -35,12 +35,12 @@ enum State {
 }
 
 impl Tree {
-    /// Takes charge of a child of this process.
+    /// Takes ownership of a child process.
     pub(super) fn adopt(pid: Pid, guard: Guard) -> Result<Self, Error> {
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Self { pid, pidfd, guard, state: State::Owned }),
             Err(errno) => {
-                // Nothing that cannot be watched may run. It has only just begun.
+                // Never leave a process running that we cannot watch. This one has only just started.
                 let _ = kill_process(pid, Signal::KILL);
                 let _ = sys::reap(pid);
                 Err(errno.into())
@@ -52,36 +52,36 @@ impl Tree {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Readable once the process has ended.
+    /// Returns a descriptor that becomes readable when the process has ended.
     pub(super) fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
 
-    /// First rung: asks the program to end.
+    /// First step: asks the program to exit.
     pub(super) fn ask(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Second rung: ends everything, without asking.
+    /// Second step: kills the whole tree.
     pub(super) fn force(&self) {
         match self.guard {
             Guard::Contained => self.signal(Signal::QUIT),
-            // The number cannot mean another group: it is not reaped yet.
+            // The group ID cannot have been reused: the process is not reaped yet.
             Guard::Trusted => drop(kill_process_group(self.pid, Signal::KILL)),
         }
     }
 
-    /// Last rung: ends the helper itself, with which the namespace goes.
+    /// Last step: kills the helper itself, and the namespace with it.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
     fn signal(&self, signal: Signal) {
-        // The only refusal is that it has ended, which is what a signal is for.
+        // This fails only if the process has already ended.
         let _ = pidfd_send_signal(&self.pidfd, signal);
     }
 
-    /// Whether the process has ended, now or within `limit`.
+    /// Waits up to `limit` for the process to end. Returns whether it has.
     fn ends_within(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         loop {
@@ -96,7 +96,7 @@ impl Tree {
         }
     }
 
-    /// Takes the result of a process that has ended.
+    /// Collects the exit status of a process that has ended.
     pub(super) fn reap(mut self) -> Result<Reaped, Error> {
         self.state = State::Reaped;
         Ok(sys::reap(self.pid)?)

@@ -1,29 +1,29 @@
-//! The parts of a sandbox, and which of them a machine does not have.
+//! Isolation mechanisms of the sandbox, called walls, and the set of those that a machine lacks.
 
 use std::fmt;
 
-/// A part of the sandbox.
+/// An isolation mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wall {
-    /// Processes, files and network of its own.
+    /// Separate process, mount and network namespaces.
     Namespaces,
-    /// A network of its own, with the proxy as the only way out.
+    /// A separate network, with the proxy as the only way out.
     Network,
-    /// A `/proc` of its own.
+    /// A separate `/proc`.
     Proc,
-    /// A limit on processes that the kernel keeps.
+    /// A limit on the number of processes, enforced by the kernel.
     Processes,
-    /// Toolchains and caches that can be written without being changed.
+    /// Overlays: toolchains and caches are writable, but the originals do not change.
     Overlay,
-    /// Sockets of the machine's programs that cannot be reached by their paths.
+    /// No access to Unix sockets of programs on the machine.
     Sockets,
     /// Landlock.
     Landlock,
-    /// The filter of system calls.
+    /// The system call filter (seccomp).
     Calls,
 }
 
-/// All of them.
+/// All walls.
 pub const WALLS: [Wall; 8] = [
     Wall::Namespaces,
     Wall::Network,
@@ -50,7 +50,7 @@ impl fmt::Display for Wall {
     }
 }
 
-/// The walls that could not be built.
+/// The set of walls that could not be built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing(u32);
 
@@ -75,13 +75,13 @@ impl Missing {
         Self(bits.cast_unsigned())
     }
 
-    /// Whether one is missing that keeps a program in. Without the others tools cannot write to their caches, and the number of
-    /// processes is counted by looking.
+    /// Returns whether a wall is missing that confines the program. Without the other two, tools cannot write to
+    /// their caches, and the process limit is enforced by polling.
     pub(super) fn breaks_a_promise(self) -> bool {
         !self.promised().is_empty()
     }
 
-    /// Those that keep a program in.
+    /// Returns the missing walls that confine the program.
     pub(super) fn promised(self) -> Self {
         let mut promised = Self::default();
         self.walls()
@@ -90,12 +90,12 @@ impl Missing {
         promised
     }
 
-    /// Whether all of them stand.
+    /// Returns whether no wall is missing.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Each that is missing.
+    /// Iterates over the missing walls.
     pub fn walls(self) -> impl Iterator<Item = Wall> {
         WALLS.into_iter().filter(move |wall| self.0 & (1 << *wall as u32) != 0)
     }

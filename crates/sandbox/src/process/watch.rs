@@ -1,9 +1,9 @@
-//! Watching a program: one loop that sleeps until the end, or until a moment that matters.
+//! Watches a program in one loop, which sleeps until the program ends or the next deadline.
 //!
-//! The end is told by the kernel at once. Output is looked for: often while it flows, which gathers what was written
-//! together, and ever more rarely in silence. A notice of the kernel for every write (inotify) would be no gain: it wakes
-//! for every line of a burst, a user has few of them, and giving one back after a process was started takes 5 to 15 ms,
-//! several times as long as all the rest.
+//! The kernel reports the end at once. Output is polled: often while it flows, which batches small writes, and more
+//! and more rarely while the program is silent. inotify would not help: it wakes up for every line of a burst, a user
+//! has few instances, and closing one after a process was started takes 5 to 15 ms, several times as long as
+//! everything else.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,44 +21,44 @@ use super::spec::{Limits, Spec};
 use super::tree::Tree;
 use super::walls::Missing;
 
-/// The longest time between two calls of [`Watcher::tick`]: what a person who cancels does not notice as waiting.
+/// The longest time between two calls of [`Watcher::tick`]: short enough that cancelling feels immediate.
 pub const TICK: Duration = Duration::from_millis(250);
 
-/// How long after output more is looked for; doubled with every look in vain.
+/// Pause before polling again after output. Doubles with every poll that finds nothing.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// The longest time between two looks: what is written after a silence is seen before a person would miss it, for ten
-/// short awakenings in a second.
+/// The longest pause between two polls. Output after a silence appears without a noticeable delay, at the cost of ten
+/// short wakeups per second.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest single sleep, so that no limit, however large, is beyond what the kernel takes.
+/// The longest single sleep, so that no timeout is too large for the kernel.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 
-/// How far beyond its output limit a program may write while it is asked to stop. One that writes on at the speed of
-/// the disk would fill it within its grace.
+/// How far a program may exceed its output limit before it is killed without grace: one that keeps writing at disk
+/// speed would fill the disk within its grace period.
 const OVERRUN: u64 = 16 * 1024 * 1024;
 
-/// Whoever wants to know what a program does.
+/// Observes a running program.
 pub trait Watcher {
-    /// Output, at this offset of its file. Every byte comes once and in order, in pieces of at most
-    /// [`CHUNK`](super::CHUNK) bytes that end anywhere, also in the middle of a line or a letter.
+    /// Receives output, with its offset in the file. Every byte comes once and in order, in chunks of at most
+    /// [`CHUNK`](super::CHUNK) bytes. A chunk can end anywhere, also within a line or a UTF-8 sequence.
     fn output(&mut self, offset: u64, bytes: &[u8]);
 
-    /// Called after output and at least every [`TICK`]: the moment to show life and to look whether to go on.
+    /// Called after output and at least every [`TICK`], to report progress and to decide whether to continue.
     fn tick(&mut self) -> Next;
 }
 
-/// What a watcher wants.
+/// A watcher's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// The program goes on.
+    /// Let the program run.
     Continue,
-    /// It is stopped, and its end is [`Exit::Cancelled`]. Once said this cannot be taken back; a limit that is reached
-    /// later changes nothing.
+    /// Stop the program; its exit becomes [`Exit::Cancelled`]. This is final, even if the program reaches a limit
+    /// later.
     Stop,
 }
 
-/// A running program. Dropped without being watched, it is killed with everything below it.
+/// A running program. Dropping it without watching kills the whole process tree.
 #[derive(Debug)]
 pub struct Child {
     tree: Tree,
@@ -74,23 +74,23 @@ impl Child {
         Self { tree, output, held, limits: spec.limits, policy: spec.policy.clone(), started }
     }
 
-    /// The helper's number, which is the one that other tools show.
+    /// Returns the helper's pid, which is the one that other tools show.
     pub fn pid(&self) -> i32 {
         self.tree.pid()
     }
 
-    /// How the program's processes are held together.
+    /// Returns how the process tree is contained.
     pub fn containment(&self) -> Containment {
         self.held.containment
     }
 
-    /// The walls of its policy that this machine could not build.
+    /// Returns the walls of its policy that could not be built on this machine.
     pub fn missing(&self) -> Missing {
         self.held.missing
     }
 
-    /// Watches until nothing is left of the program, and stops it when its limits or the watcher say so. After an error
-    /// nothing is left of it either.
+    /// Watches the program until none of its processes is left. Stops it when it reaches a limit or the watcher asks
+    /// to. No process is left after an error either.
     pub fn watch(self, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
         let mut course = Course::new(self);
         while !course.look(watcher)? {
@@ -99,8 +99,8 @@ impl Child {
         course.end()
     }
 
-    /// Watches several at once, in one sleep. `over` hears of each end, by its place in the list, and may have the others
-    /// stopped. After an error nothing is left of any of them.
+    /// Watches several programs at once. Calls `over` with the index of each program that ends; it can stop the
+    /// others. No process of any of them is left after an error.
     pub fn watch_all(
         children: Vec<Self>,
         watcher: &mut dyn Watcher,
@@ -143,7 +143,7 @@ impl Child {
         Some(Exit::Idle { limit })
     }
 
-    /// The time until one of the limits is reached, if nothing happens.
+    /// Returns the time until a limit is reached, if nothing happens before.
     fn limits_left(&self, last_output: Instant, now: Instant) -> Duration {
         let left = |since, limit: Duration| limit.saturating_sub(now.duration_since(since));
         let idle = self.limits.idle.map_or(Duration::MAX, |limit| left(last_output, limit));
@@ -151,16 +151,16 @@ impl Child {
     }
 }
 
-/// How far watching a program has come.
+/// Progress of watching one program.
 struct Course {
     child: Child,
     ladder: Ladder,
-    /// Why it is being stopped.
+    /// Why the program is being stopped.
     reason: Option<Exit>,
     last_output: Instant,
     last_tick: Instant,
     pause: Duration,
-    /// How long nothing has to be looked at, unless it ends.
+    /// How long to sleep, unless the program ends.
     sleep: Duration,
     ended_at: Option<Instant>,
 }
@@ -179,14 +179,14 @@ impl Course {
         }
     }
 
-    /// Stops it at the next look.
+    /// Stops the program at the next check.
     fn stop(&mut self) {
         self.reason.get_or_insert(Exit::Cancelled);
         self.sleep = Duration::ZERO;
     }
 
-    /// Looks at output, limits and the watcher's wish. True if it has ended and all of its output was seen: what is found
-    /// after the end was seen is all that there will ever be.
+    /// Checks output, limits and the watcher. Returns true once the program has ended and all of its output was
+    /// reported: output found after the end was seen is complete.
     fn look(&mut self, watcher: &mut dyn Watcher) -> Result<bool, Error> {
         let Self { child, .. } = self;
         let progress = child.output.report(watcher)?;
@@ -235,7 +235,7 @@ impl Course {
         Ok(false)
     }
 
-    /// Sleeps until the end, or until there is something to look at.
+    /// Sleeps until the program ends or the next check is due.
     fn wait(&mut self) -> Result<(), Error> {
         if self.ended_at.is_none() {
             let mut fds = [PollFd::from_borrowed_fd(self.child.tree.pidfd(), PollFlags::IN)];
@@ -246,7 +246,7 @@ impl Course {
         Ok(())
     }
 
-    /// The same for several.
+    /// Like [`Course::wait`], for several programs.
     fn wait_for_any(running: &mut [(usize, Self)]) -> Result<(), Error> {
         let sleep = running.iter().map(|(_, course)| course.sleep).min().unwrap_or_default();
         let mut fds: Vec<PollFd<'_>> = running
@@ -265,7 +265,7 @@ impl Course {
         Ok(())
     }
 
-    /// What became of it.
+    /// Reaps the process and returns the result.
     fn end(self) -> Result<Ended, Error> {
         let ended_at = self.ended_at.unwrap_or_else(Instant::now);
         let Child { tree, output, held: Held { containment, .. }, policy, started, .. } = self.child;
@@ -283,7 +283,7 @@ impl Course {
     }
 }
 
-/// `poll`, for which a signal is as good as nothing having happened.
+/// Calls `poll`. Treats an interruption by a signal as a timeout.
 pub(super) fn poll(fds: &mut [PollFd<'_>], limit: Duration) -> Result<usize, Error> {
     let timeout = Timespec::try_from(limit.min(LONGEST_SLEEP)).map_err(|_| Errno::INVAL)?;
     match rustix::event::poll(fds, Some(&timeout)) {
