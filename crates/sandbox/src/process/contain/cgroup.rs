@@ -1,8 +1,8 @@
-//! A cgroup v2 for one sandbox, where systemd delegates one: the kernel then enforces the limits on memory and processes, counts everything
-//! that the processes hold, and kills all of them at once.
+//! A cgroup v2 for one sandbox, if systemd delegates one. The kernel then enforces the memory and process limits,
+//! counts everything the processes hold, and can kill all of them at once.
 //!
-//! `systemd-run --user --scope -p Delegate=yes acquit …` delegates a scope, and the unit of `acquit service install` its own cgroup. Without
-//! delegation there is no cgroup, and [`super::usage`] alone watches.
+//! `systemd-run --user --scope -p Delegate=yes acquit …` delegates a scope; the unit of `acquit service install`
+//! delegates its own cgroup. Without delegation there is no cgroup, and only [`super::usage`] watches the limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::sandbox::cgroup::{Base, OWN, ROOT, find};
 const PROCESSES: &str = "cgroup.procs";
 const CHILDREN: &str = "cgroup.subtree_control";
 const PREFIX: &str = "acquit-sandbox-";
-/// How often processes are moved before it is given up: the harness may start one meanwhile, in the old place.
+/// Attempts to move the processes: the harness may start another one in the old cgroup meanwhile.
 const MOVES: usize = 5;
 
-/// The cgroup. Removed when this is dropped.
+/// A cgroup. Dropping it removes it.
 pub(super) struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// Makes one with these limits, if the machine delegates one.
+    /// Creates a cgroup with these limits. `None` if the machine delegates none.
     pub(super) fn make(limits: &Resources) -> Option<Self> {
         let base =
             match find(Path::new(ROOT), Path::new("/proc/self/cgroup"), crate::sandbox::cgroup::is_delegated)
@@ -38,7 +38,7 @@ impl Cgroup {
     }
 
     fn below(base: &Path, limits: &Resources) -> Option<Self> {
-        // Those of helpers that were killed. One with processes cannot be removed.
+        // Remove cgroups that killed helpers left. The kernel refuses to remove one that still has processes.
         for entry in fs::read_dir(base).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
                 let _ = fs::remove_dir(entry.path());
@@ -51,7 +51,7 @@ impl Cgroup {
         }
         group.set("memory.max", &limits.memory.to_string())?;
         group.set("pids.max", &limits.processes.to_string())?;
-        // All of them go at the limit, not one that the kernel chooses. Machines without swap have no such file.
+        // On OOM, kill the whole group instead of one process. Machines without swap have no `memory.swap.max`.
         let _ = (group.set("memory.oom.group", "1"), group.set("memory.swap.max", "0"));
         Some(group)
     }
@@ -60,17 +60,17 @@ impl Cgroup {
         fs::write(self.0.join(name), value).ok()
     }
 
-    /// Puts a process in, with all that it starts from now on.
+    /// Moves a process into the cgroup. Its future children join too.
     pub(super) fn add(&self, process: Pid) -> Option<()> {
         self.set(PROCESSES, &process.as_raw_nonzero().to_string())
     }
 
-    /// Ends everything in it.
+    /// Kills every process in the cgroup.
     pub(super) fn kill(&self) {
         let _ = self.set("cgroup.kill", "1");
     }
 
-    /// Whether the kernel ended something for want of memory.
+    /// Returns whether the kernel killed a process for lack of memory.
     pub(super) fn ran_out(&self) -> bool {
         let events = fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();
         let killed = |line: &str| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0");
@@ -84,14 +84,15 @@ impl Drop for Cgroup {
     }
 }
 
-/// Moves every process of a cgroup into a child of it: the kernel limits only the children of a cgroup that has no processes itself.
+/// Moves every process of a cgroup into a child cgroup: the kernel limits children only if the parent has no
+/// processes itself.
 fn move_apart(own: &Path) -> Option<()> {
     let apart = own.join(OWN);
     let _ = fs::create_dir(&apart);
     for _ in 0..MOVES {
         let processes = fs::read_to_string(own.join(PROCESSES)).ok()?;
         for process in processes.lines() {
-            // One that ended meanwhile is nobody's loss.
+            // Ignore processes that ended meanwhile.
             let _ = fs::write(apart.join(PROCESSES), process);
         }
         if limits_children(own) {
@@ -101,7 +102,7 @@ fn move_apart(own: &Path) -> Option<()> {
     None
 }
 
-/// Lets a cgroup limit its children, or says that it cannot.
+/// Enables the memory and pids controllers for the children of a cgroup. Returns whether they are enabled.
 fn limits_children(folder: &Path) -> bool {
     let does = || {
         let text = fs::read_to_string(folder.join(CHILDREN)).unwrap_or_default();
@@ -116,7 +117,8 @@ fn limits_children(folder: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// Shows what is written where; `a_delegated_cgroup_limits_memory` of the sandbox suite shows what a kernel makes of it.
+    /// Checks what is written to which file. `a_delegated_cgroup_limits_memory` of the sandbox suite tests it with a
+    /// real kernel.
     #[test]
     fn a_delegated_scope_gets_children_and_acquit_moves_into_one_of_them() {
         let root = tempfile::tempdir().expect("a folder");
@@ -127,7 +129,7 @@ mod tests {
         }
         move_apart(&base).expect("moved");
         assert_eq!(fs::read_to_string(base.join(CHILDREN)).expect("a file"), "+memory +pids");
-        // The last one that was moved: a real file takes them one by one.
+        // Only the last pid: a regular file keeps one write, a real `cgroup.procs` takes pids one by one.
         assert_eq!(fs::read_to_string(base.join(OWN).join(PROCESSES)).expect("a file"), "34");
 
         let limits = Resources { processes: 7, memory: 1 << 20, disk: 0 };

@@ -1,8 +1,8 @@
-//! Hidden places in folders that a program writes to. A mount covers each of them, and the kernel takes that mount away when the host
-//! renames another file over the place. So each is looked at often, and covered again.
+//! Keeps files hidden in directories that the program can write to. A mount covers each hidden path, but the kernel
+//! detaches the mount when the host renames another file over the path. So poll the paths, and cover them again.
 //!
-//! Between the rename and the next look the program can open the new file. Folders that are only read have no such gap: there a hidden
-//! name does not exist.
+//! Between the rename and the next check, the program can open the new file. Read-only directories have no such gap:
+//! there, a hidden name does not exist.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,14 +17,14 @@ use super::kernel::{Depth, restrict_mount};
 use super::view::{self, ANYTHING};
 use crate::sandbox::{Policy, What};
 
-/// How often the places are looked at. A look costs two calls for each.
+/// How often to check the paths. A check takes two system calls per path.
 const OFTEN: Duration = Duration::from_millis(50);
 
-/// The places.
+/// The paths to keep covered.
 pub(super) struct Covers(Vec<PathBuf>);
 
 impl Covers {
-    /// Those of a policy.
+    /// Returns the hidden paths of a policy that are in writable directories.
     pub(super) fn of(policy: &Policy) -> Self {
         let is_written = |place: &Path| {
             let holds = |what: &What| matches!(what, What::Write | What::Bound { .. });
@@ -34,15 +34,15 @@ impl Covers {
         Self(hidden.filter(|entry| is_written(&entry.at)).map(|entry| entry.at.clone()).collect())
     }
 
-    /// Covers again what lies bare. Must run inside of the view.
+    /// Covers paths that lost their mount. Must run inside the view.
     pub(super) fn renew(&self) {
         for place in &self.0 {
-            // One that cannot be covered now is tried again at the next look.
+            // If it fails, the next check retries.
             let _ = cover(place);
         }
     }
 
-    /// When to look again, at the latest.
+    /// Limits the pause until the next check.
     pub(super) fn pause(&self, pause: Duration) -> Duration {
         if self.0.is_empty() { pause } else { pause.min(OFTEN) }
     }
@@ -51,7 +51,7 @@ impl Covers {
 fn cover(place: &Path) -> Result<(), Errno> {
     let target = openat2(CWD, place, ANYTHING, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     let about = statx(&target, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
-    // The program cannot mount anything, so a mount is ours.
+    // The program cannot mount anything, so any mount here is ours.
     if about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
         return Ok(());
     }

@@ -1,9 +1,9 @@
-//! The filter of system calls: what no build, test or agent needs, and every escape begins with.
+//! The seccomp filter: denies system calls that no build, test or agent needs, and that escapes start with.
 //!
-//! It refuses rather than allows: the walls are the namespaces, the mounts and Landlock, and this takes away the tools for
-//! taking them down (mounts, namespaces, modules, tracing of the kernel), ways around the network (other socket families, such as
-//! that to the host of a virtual machine), and parts of the kernel with a long list of faults. A refused call fails; it does not
-//! kill, so that programs which merely try go on.
+//! It is a denylist. Namespaces, mounts and Landlock are the walls; the filter denies the calls that could take them
+//! down (mounts, namespaces, modules, kernel tracing), ways around the network (other socket families, such as vsock
+//! to the host of a virtual machine), and parts of the kernel with a long history of bugs. A denied call returns an
+//! error instead of killing the process, so that programs which only probe for a feature continue.
 #![allow(
     clippy::cast_possible_truncation,
     reason = "the kernel's numbers are wider in the C library than in its filters"
@@ -13,18 +13,18 @@ use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter,
 };
 
-/// Families of sockets that a program can make.
+/// Socket families that a program may create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sockets {
-    /// IPv4 and IPv6. Refused to programs that may talk to nobody where no network namespace holds them.
+    /// IPv4 and IPv6. Denied to programs without network access if there is no network namespace.
     pub(super) internet: bool,
-    /// Unix. Refused where nothing else keeps a program from the sockets of the machine: a filter cannot see which one it connects
-    /// to. Pairs are allowed, they lead nowhere else.
+    /// Unix sockets. Denied if nothing else keeps the program from the machine's sockets, because a filter cannot see
+    /// which one it connects to. Socket pairs stay allowed: they lead nowhere else.
     pub(super) unix: bool,
 }
 
 const REFUSED: &[c_long] = &[
-    // What is seen and where.
+    // Mounts and namespaces.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -73,11 +73,11 @@ const REFUSED: &[c_long] = &[
     libc::SYS_ustat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS__sysctl,
-    // Keys, which know no namespaces.
+    // Keyrings, which are not namespaced.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
-    // The machine's name and time.
+    // Host name and clock.
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
     libc::SYS_settimeofday,
@@ -91,10 +91,11 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Numbers from here on are the same calls once more, in the x32 form, on x86-64; nobody else has that many.
+/// Call numbers from here on are the x32 variants of the same calls on x86-64. No other architecture has numbers this
+/// high.
 const X32: u32 = 0x4000_0000;
 
-/// Flags of `clone` and `unshare` that make namespaces.
+/// Flags of `clone` and `unshare` that create namespaces.
 const NEW_NAMESPACES: c_long = libc::CLONE_NEWNS as c_long
     | libc::CLONE_NEWCGROUP as c_long
     | libc::CLONE_NEWUTS as c_long
@@ -102,12 +103,12 @@ const NEW_NAMESPACES: c_long = libc::CLONE_NEWNS as c_long
     | libc::CLONE_NEWUSER as c_long
     | libc::CLONE_NEWPID as c_long
     | libc::CLONE_NEWNET as c_long
-    | 0x80; // CLONE_NEWTIME, which shares its bit with the signal of clone, where it is not used.
+    | 0x80; // CLONE_NEWTIME; in `clone`, this bit is part of the exit signal instead.
 
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 
-/// Where the lower half of an argument lies.
+/// Returns the offset of the lower half of a call argument in `seccomp_data`.
 const fn argument(index: u32) -> u32 {
     16 + 8 * index
 }
@@ -128,7 +129,7 @@ fn jump(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// Goes on with the next `skip` statements only if the value is `k`.
+/// Executes the next `skip` instructions only if the loaded value is `k`.
 fn only_if(k: u32, skip: u8) -> sock_filter {
     jump(BPF_JMP | BPF_JEQ | BPF_K, k, 0, skip)
 }
@@ -138,11 +139,11 @@ fn refuse(errno: i32) -> sock_filter {
 }
 
 fn number(call: c_long) -> u32 {
-    // Numbers of calls are small.
+    // Call numbers are small, so this does not fail.
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 
-/// The filter.
+/// Builds the filter program.
 pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
     let allow = || give(libc::SECCOMP_RET_ALLOW);
     let mut list = vec![
@@ -156,7 +157,8 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
     for call in REFUSED {
         list.extend([only_if(number(*call), 1), refuse(libc::EPERM)]);
     }
-    // The flags of clone3 lie in memory, where no filter can look: without it the C library takes clone.
+    // The flags of `clone3` are in memory, which a filter cannot read. With ENOSYS, the C library falls back to
+    // `clone`.
     list.extend([only_if(number(libc::SYS_clone3), 1), refuse(libc::ENOSYS)]);
     for (call, flags) in [(libc::SYS_clone, NEW_NAMESPACES & !0x80), (libc::SYS_unshare, NEW_NAMESPACES)] {
         let flags = u32::try_from(flags).unwrap_or(u32::MAX);
@@ -168,7 +170,7 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
             allow(),
         ]);
     }
-    // Typing into a terminal for somebody else.
+    // Faking input on a terminal.
     list.extend([
         only_if(number(libc::SYS_ioctl), 5),
         load(argument(1)),
@@ -183,18 +185,19 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
     list
 }
 
-/// Modes that run a file with its owner's rights. A set-uid program left in a tree waits for somebody outside to run it.
+/// Denies file modes that run a file with its owner's rights. A set-uid program left in a working tree would wait for
+/// someone outside to run it.
 ///
-/// `chmod` may set the set-gid bit: folders use it (`git init --shared`), and a filter cannot tell a folder from a file. Collection
-/// takes that bit from files.
+/// `chmod` may set the set-gid bit: directories use it (`git init --shared`), and a filter cannot tell directories
+/// from files. Collecting the work removes that bit from files.
 fn modes() -> Vec<sock_filter> {
     const SET_UID: u32 = libc::S_ISUID;
     const EITHER: u32 = libc::S_ISUID | libc::S_ISGID;
-    /// Flags of `open` with which it reads a mode.
+    /// Flags with which `open` uses its mode argument.
     const CREATES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
     /// Since Linux 6.6.
     const FCHMODAT2: c_long = 452;
-    // The call, the index of its mode, and the bits that it may not have.
+    // The call, the index of its mode argument, and the denied mode bits.
     let calls: &[(c_long, u32, u32)] = &[
         (libc::SYS_fchmod, 1, SET_UID),
         (libc::SYS_fchmodat, 2, SET_UID),
@@ -220,7 +223,7 @@ fn modes() -> Vec<sock_filter> {
         list.push(only_if(number(*call), 4));
         list.extend(check);
     }
-    // Without those flags the mode is whatever the register happens to hold.
+    // Without those flags, the mode register holds garbage.
     for (call, flags) in opens {
         list.extend([
             only_if(number(*call), 6),
@@ -232,12 +235,13 @@ fn modes() -> Vec<sock_filter> {
             allow(),
         ]);
     }
-    // Its mode lies in memory, where no filter can look. Callers fall back to `openat`, as on older kernels.
+    // The mode of `openat2` is in memory, which a filter cannot read. Callers fall back to `openat`, as on older
+    // kernels.
     list.extend([only_if(number(libc::SYS_openat2), 1), refuse(libc::ENOSYS)]);
     list
 }
 
-/// Which sockets can be made.
+/// Allows socket families.
 fn families(sockets: Sockets) -> Vec<sock_filter> {
     let internet: &[i32] = if sockets.internet { &[libc::AF_INET, libc::AF_INET6] } else { &[] };
     let unix: &[i32] = if sockets.unix { &[libc::AF_UNIX] } else { &[] };
@@ -245,7 +249,7 @@ fn families(sockets: Sockets) -> Vec<sock_filter> {
     for family in internet.iter().chain(unix) {
         body.extend([only_if(family.cast_unsigned(), 1), give(libc::SECCOMP_RET_ALLOW)]);
     }
-    // Of netlink only what tells which addresses there are, without which names are not looked up.
+    // Of netlink, allow only NETLINK_ROUTE: name resolution needs it to list addresses.
     body.extend([
         only_if(libc::AF_NETLINK.cast_unsigned(), 3),
         load(argument(2)),
@@ -255,7 +259,7 @@ fn families(sockets: Sockets) -> Vec<sock_filter> {
     ]);
     let skip = u8::try_from(body.len()).unwrap_or(u8::MAX);
     body.insert(0, only_if(number(libc::SYS_socket), skip));
-    // Families that no pair is made of make some all the same, with the memory and the faults of their kind.
+    // `socketpair` works for some families without real pairs, with the memory use and the bugs of that family.
     body.extend([
         only_if(number(libc::SYS_socketpair), 4),
         load(argument(0)),

@@ -1,7 +1,7 @@
-//! Memory and files that no process shows as its own: shared memory, buffers of sockets and pipes, files that are in flight between
-//! processes or only mapped.
+//! Measures memory and files that no process shows as its own: shared memory, socket and pipe buffers, and files that
+//! are in flight between processes or only mapped.
 //!
-//! Where the kernel does not say how much something holds, it is counted as what it may hold at most.
+//! Where the kernel does not report a size, assumes the maximum.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,37 +11,37 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 use super::{kernel, socket_buffers};
 
-/// What a descriptor in flight may hold: a socket with both buffers full.
+/// The most that a descriptor in flight can hold: a socket with both buffers full.
 const IN_FLIGHT: u64 = 1024 * 1024;
-/// What each pipe may hold once its user has many of them.
+/// Capacity of each pipe once its user has many of them.
 const PIPE: u64 = 8 * 1024;
 
-/// Whose sockets this process can list.
+/// Which sockets this process can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// Those of the sandbox: it has a network namespace.
+    /// The sandbox's own: it has a network namespace.
     Own,
-    /// Those of the machine, so only what a process holds by a descriptor is counted.
+    /// The machine's, so only sockets that a process of the sandbox has open are counted.
     Machine,
 }
 
-/// What all processes of the namespace have of it.
+/// Hidden memory of all processes in the namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hoard {
-    /// Bytes of mapped shared memory, each page once.
+    /// Mapped shared memory in bytes, each page counted once.
     pub(super) mapped: u64,
     /// Bytes in buffers of sockets and pipes.
     pub(super) buffers: u64,
-    /// Descriptors that were sent over sockets and not received yet.
+    /// Descriptors that were sent over sockets but not received yet.
     pub(super) in_flight: u64,
-    /// Whether files in memory are mapped that have no name: how large they are cannot be read.
+    /// Whether unnamed files in memory are mapped: their size cannot be read.
     pub(super) hides_memory: bool,
-    /// The same for files on a disk.
+    /// Whether unnamed files on a disk are mapped.
     pub(super) hides_files: bool,
 }
 
 impl Hoard {
-    /// Looks at every process. `before` is how many sockets there were at the beginning.
+    /// Inspects every process. `before` is the number of sockets at the start.
     pub(super) fn look(sockets: Sockets, before: u64) -> Self {
         let mut hoard = Self::default();
         let listed = if sockets == Sockets::Own { socket_buffers::buffers().ok() } else { None };
@@ -56,7 +56,7 @@ impl Hoard {
         }
         let unlisted = match (sockets, listed) {
             (Sockets::Own, None) => {
-                // A kernel that lists no sockets still counts them. Those that nobody holds wait to be accepted.
+                // The kernel cannot list sockets, but counts them. Those that no process has open wait for `accept`.
                 let held = seen.iter().filter(|link| link.starts_with(b"socket:")).count() as u64;
                 self::sockets().saturating_sub(before + held) * socket_buffers::UNIX_BUFFER
             }
@@ -69,7 +69,7 @@ impl Hoard {
     fn add_mappings(&mut self, process: &Path) {
         let text = |name: &str| fs::read_to_string(process.join(name));
         let (Ok(rollup), Ok(maps)) = (text("smaps_rollup"), fs::read(process.join("maps"))) else {
-            // A zombie has none. A program that nobody may read shows less, and is taken at its largest.
+            // A zombie has no mappings. An unreadable program shows only RssShmem, so count all of it.
             self.mapped += field(&text("status").unwrap_or_default(), "RssShmem:") * 1024;
             return;
         };
@@ -120,12 +120,12 @@ impl Hoard {
     }
 }
 
-/// How many sockets this network namespace has: the cheap sign that their buffers are worth a look.
+/// Returns the number of sockets in this network namespace: a cheap hint that their buffers are worth measuring.
 pub(super) fn sockets() -> u64 {
     field(&fs::read_to_string("/proc/net/sockstat").unwrap_or_default(), "sockets: used")
 }
 
-/// The number after a word at the beginning of a line.
+/// Returns the number after `word` at the start of a line.
 fn field(text: &str, word: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(word));
     line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
@@ -137,8 +137,8 @@ enum Place {
     Disk,
 }
 
-/// Where the file of a line of `maps` is, if it has no name any more. A program can rename its files as it likes, so one that only looks as
-/// if it were in memory counts there, and is found by its descriptor or not at all.
+/// Returns where the file of a `maps` line is, if it has no name any more. A program can choose file names, so a file
+/// that only looks like one in memory counts as such; it is found by its descriptor or not at all.
 fn nameless(line: &[u8]) -> Option<Place> {
     const IN_MEMORY: [&[u8]; 4] = [b"/memfd:", b"/dev/zero (deleted)", b"/SYSV", b"/dev/shm/"];
     if !line.ends_with(b" (deleted)") {
@@ -173,7 +173,7 @@ mod tests {
         use std::io::Write;
         let (mut here, there) = std::os::unix::net::UnixStream::pair().expect("a pair");
         here.write_all(&vec![0; 100_000]).expect("room");
-        // Its writer is gone, so no descriptor tells of the bytes.
+        // The writer is gone, so no descriptor accounts for these bytes.
         drop(here);
         let bytes = socket_buffers::buffers().expect("a list of sockets");
         assert!(bytes >= 100_000, "{bytes}");

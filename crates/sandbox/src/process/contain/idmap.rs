@@ -1,7 +1,7 @@
-//! Users and groups of a new user namespace.
+//! Maps users and groups into a new user namespace.
 //!
-//! Root keeps every user that it has, at the same number, so that changing owners works as outside. Everybody else gets
-//! only themselves, which is all that the kernel allows without help.
+//! Root keeps every user it has, with the same IDs, so that `chown` works as outside. Other users get only
+//! themselves, which is all the kernel allows without privileges.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,15 +9,15 @@ use std::io;
 
 use rustix::process::{Pid, getegid, geteuid};
 
-/// Maps the users and groups of the namespace of `init`. Must be called from outside of it.
+/// Maps the users and groups of `init`'s namespace. Must be called from outside it.
 pub(super) fn write(init: Pid) -> io::Result<()> {
     let target = format!("/proc/{}", init.as_raw_nonzero());
     let (user, group) = (geteuid(), getegid());
-    // A root without the right to do so (as in some containers) is treated as any other user.
+    // Treat root without the required capability (as in some containers) like any other user.
     if user.is_root() && write_whole(&target).is_ok() {
         return Ok(());
     }
-    // Without this the kernel refuses a group map: leaving a group must not become a way around its denials.
+    // The kernel refuses a group map without this: dropping a group must not bypass permissions that deny it access.
     fs::write(format!("{target}/setgroups"), "deny")?;
     fs::write(format!("{target}/uid_map"), format!("{0} {0} 1\n", user.as_raw()))?;
     fs::write(format!("{target}/gid_map"), format!("{0} {0} 1\n", group.as_raw()))
@@ -31,7 +31,7 @@ fn write_whole(target: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The map by which everyone who exists in a namespace with the map `own` keeps their number in one below it.
+/// Returns an identity map of all IDs that exist in a namespace with the map `own`.
 fn identity(own: &str) -> String {
     let mut map = String::new();
     for line in own.lines() {

@@ -1,4 +1,4 @@
-//! Pid 1 of the namespace. While it lives the program may; when it ends the kernel kills whatever is left.
+//! Pid 1 of the namespace. When it exits, the kernel kills every other process in the namespace.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ use super::usage::{self, Enforcer, Usage, Written};
 use super::{NOT_STARTED, network, program, view};
 use crate::sandbox::{Policy, Reach};
 
-/// When the use of memory and disk is first looked at.
+/// Delay before the first check of memory and disk usage.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
 
-/// Waits for `go`, starts the program, and writes how it ended to `report`.
+/// Waits for `go`, starts the program, and writes its exit status to `report`.
 pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
     let Inside { pipe, go, report, door, streams } = side;
     if set_parent_process_death_signal(Some(Signal::KILL)).is_err() {
@@ -43,7 +43,7 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
         Some(policy) => match prepare(policy, door) {
             Ok((mut missing, written)) => {
                 if enforcer == Enforcer::Kernel {
-                    // The cgroup limits processes, whatever the namespace can.
+                    // The cgroup limits processes, even if the namespace cannot.
                     missing.remove(Wall::Processes);
                 }
                 if let Some(pipe) = &pipe {
@@ -78,13 +78,14 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
     }
 }
 
-/// What the helper says once it has mapped the users.
+/// The helper sends this once it has mapped the users.
 pub(super) const GO: &[u8; 1] = b"g";
-/// The same, if a cgroup limits memory.
+/// The helper sends this instead if a cgroup limits memory.
 pub(super) const GO_IN_CGROUP: &[u8; 1] = b"c";
 
-/// Who enforces the limit on memory, if the helper has mapped the users and still lives. The death signal was asked for before this
-/// look, so a helper that dies later is noticed by the signal, and one that died earlier here, by its end of the pipe.
+/// Waits until the helper has mapped the users, and returns what enforces the memory limit. `None` if the helper
+/// died. The death signal was requested before: it reports a later death of the helper, and an earlier one shows
+/// here, as a closed pipe.
 fn told_to_go(go: &OwnedFd) -> Option<Enforcer> {
     let mut word = [0; 1];
     if rustix::io::read(go, &mut word) != Ok(1) {
@@ -96,23 +97,23 @@ fn told_to_go(go: &OwnedFd) -> Option<Enforcer> {
     lives.then_some(if word == *GO_IN_CGROUP { Enforcer::Kernel } else { Enforcer::Watching })
 }
 
-/// What the first process has of the outside.
+/// Connections of init to the outside.
 pub(super) struct Inside {
-    /// Where a failure to start is told.
+    /// Reports a failure to start.
     pub(super) pipe: Option<OwnedFd>,
-    /// Says when users are mapped, and is closed when the helper dies.
+    /// Tells when users are mapped; closed when the helper dies.
     pub(super) go: OwnedFd,
-    /// Takes how the program ended.
+    /// Receives the program's exit status.
     pub(super) report: OwnedFd,
-    /// Takes the sockets of the proxy.
+    /// Receives the listening sockets for the proxy.
     pub(super) door: Option<OwnedFd>,
-    /// Takes what the program says.
+    /// Receives the program's output.
     pub(super) streams: Option<Streams>,
 }
 
-/// Builds the walls around everything that will be in the namespaces.
+/// Builds the walls around everything in the namespaces.
 fn prepare(policy: &Policy, door: Option<OwnedFd>) -> Result<(Missing, Written), (Failure, String)> {
-    // The program is of the same user: without this it could open the descriptors of this process.
+    // The program has the same user: without this it could open this process's descriptors.
     sys::hide();
     if policy.network != Reach::Everybody {
         network::open(&policy.network, door)
@@ -124,13 +125,13 @@ fn prepare(policy: &Policy, door: Option<OwnedFd>) -> Result<(Missing, Written),
     Ok((missing, written))
 }
 
-/// The surroundings of a program that is only held together.
+/// Mounts a `/proc` for a program without a policy.
 ///
-/// The mounts of the outside do not change: in a mount namespace of another user namespace the kernel makes them
-/// receivers only.
+/// This does not change the mounts outside: in the mount namespace of another user namespace, they only receive mount
+/// events.
 fn own_proc() {
-    // Without its own /proc the program would see numbers that mean nothing here. A container that hides parts of its
-    // /proc forbids the mount; the program's tree is held together all the same.
+    // Without a separate /proc, the program would see pids that mean nothing here. A container that hides parts of
+    // its /proc forbids the mount; the process tree is contained anyway.
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
@@ -139,7 +140,7 @@ fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>) -> ! {
     const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::CHILD];
     let mut due = Instant::now() + FIRST_LOOK;
     loop {
-        // By the clock and not by the silence: orphans that end all the time would put every look off.
+        // Use a deadline, not an idle timeout: a steady stream of dying orphans would postpone every check.
         if let Some(usage) = usage.as_mut().filter(|_| Instant::now() >= due) {
             match usage.look() {
                 Ok(pause) => due = Instant::now() + pause,
@@ -157,7 +158,7 @@ fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>) -> ! {
         match signal {
             None => {}
             Some(Signal::CHILD) => {
-                // One signal can stand for many; orphans of the whole namespace end here.
+                // One signal can stand for several children: all orphans of the namespace are reparented to init.
                 while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
                     if pid == program {
                         let mut words = [0; 8];

@@ -1,4 +1,4 @@
-//! Calls to the kernel that build walls and that no safe library offers.
+//! System calls for building walls that no safe library wraps.
 #![allow(unsafe_code, reason = "mount_setattr, Landlock, seccomp and interface flags have no safe interface")]
 
 use std::ffi::{c_int, c_long, c_uint};
@@ -14,7 +14,7 @@ fn result(value: c_long) -> Result<c_long, Errno> {
     Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
-/// How far a change of a mount's attributes reaches.
+/// Whether a change of mount attributes is recursive.
 #[derive(Clone, Copy)]
 pub(super) enum Depth {
     This,
@@ -28,7 +28,7 @@ pub(super) fn restrict_mount(mount: impl AsFd, attributes: u64, depth: Depth) ->
         Depth::This => 0,
         Depth::AndBelow => libc::AT_RECURSIVE,
     };
-    // SAFETY: the path is a string and the attributes are whole; both outlive the call.
+    // SAFETY: the path and the attributes are valid and outlive the call.
     result(unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -42,7 +42,7 @@ pub(super) fn restrict_mount(mount: impl AsFd, attributes: u64, depth: Depth) ->
     .map(drop)
 }
 
-/// What a Landlock domain is about; what is not handled stays as it was.
+/// The rights that a Landlock ruleset handles. Others stay unrestricted.
 #[repr(C)]
 pub(super) struct Handled {
     pub(super) files: u64,
@@ -50,14 +50,14 @@ pub(super) struct Handled {
     pub(super) scopes: u64,
 }
 
-/// Rights on everything beneath a place.
+/// Rights on everything beneath a path.
 #[repr(C, packed)]
 struct Beneath {
     allowed: u64,
     parent: c_int,
 }
 
-/// The version of Landlock that the kernel has on, if any.
+/// Returns the Landlock ABI version of the running kernel, if Landlock is enabled.
 pub(super) fn landlock_version() -> Option<u32> {
     const VERSION: c_uint = 1;
     let none = std::ptr::null::<Handled>();
@@ -67,20 +67,20 @@ pub(super) fn landlock_version() -> Option<u32> {
 }
 
 pub(super) fn landlock_ruleset(handled: &Handled, size: usize) -> Result<OwnedFd, Errno> {
-    // SAFETY: the kernel reads at most `size` bytes, which is at most what there is.
+    // SAFETY: the kernel reads at most `size` bytes, and `handled` is not shorter.
     let fd = result(unsafe {
         let handled: *const Handled = handled;
         libc::syscall(libc::SYS_landlock_create_ruleset, handled, size.min(size_of::<Handled>()), 0)
     })?;
     let fd = c_int::try_from(fd).map_err(|_| Errno::BADF)?;
-    // SAFETY: the kernel has just made it for us.
+    // SAFETY: the kernel just created this descriptor for us.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 pub(super) fn landlock_allow(ruleset: &OwnedFd, place: impl AsFd, allowed: u64) -> Result<(), Errno> {
     const PATH_BENEATH: c_int = 1;
     let rule = Beneath { allowed, parent: place.as_fd().as_raw_fd() };
-    // SAFETY: the rule is whole and outlives the call.
+    // SAFETY: the rule is valid and outlives the call.
     result(unsafe {
         let rule = &raw const rule;
         libc::syscall(libc::SYS_landlock_add_rule, ruleset.as_raw_fd(), PATH_BENEATH, rule, 0)
@@ -88,17 +88,17 @@ pub(super) fn landlock_allow(ruleset: &OwnedFd, place: impl AsFd, allowed: u64) 
     .map(drop)
 }
 
-/// Puts this process, and all that it starts, under the rules. Needs that no privileges can be gained.
+/// Applies the rules to this process and its future children. Requires no_new_privs.
 pub(super) fn landlock_enforce(ruleset: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: only a descriptor is passed.
     result(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) }).map(drop)
 }
 
-/// Puts this process, and all that it starts, behind a filter of system calls.
+/// Applies a seccomp filter to this process and its future children.
 pub(super) fn filter_calls(filter: &[libc::sock_filter]) -> Result<(), Errno> {
     let len = libc::c_ushort::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
     let program = libc::sock_fprog { len, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: the kernel copies the filter, of the length that is said, and writes nothing.
+    // SAFETY: the kernel copies the filter, with the given length, and writes nothing.
     result(unsafe {
         let program = &raw const program;
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, program)
@@ -106,14 +106,14 @@ pub(super) fn filter_calls(filter: &[libc::sock_filter]) -> Result<(), Errno> {
     .map(drop)
 }
 
-/// The memory that a socket's buffers take, in bytes.
+/// Returns the memory used by a socket's buffers, in bytes.
 pub(super) fn socket_memory(socket: impl AsFd) -> Result<u64, Errno> {
     const SO_MEMINFO: c_int = 55;
-    /// Places of the list: what waits to be read, what was sent and is not read yet, what is queued for sending.
+    /// Indices into the list: receive buffer, sent but not read yet, queued for sending.
     const COUNTED: [usize; 3] = [0, 2, 5];
     let mut list = [0_u32; 9];
     let mut length = libc::socklen_t::try_from(size_of_val(&list)).unwrap_or(0);
-    // SAFETY: the list and its length are valid for what is written to them, and no more than the length is.
+    // SAFETY: the list and its length are valid for writes, and the kernel writes no more than the length.
     result(c_long::from(unsafe {
         let list = list.as_mut_ptr().cast();
         libc::getsockopt(socket.as_fd().as_raw_fd(), libc::SOL_SOCKET, SO_MEMINFO, list, &raw mut length)
@@ -121,17 +121,17 @@ pub(super) fn socket_memory(socket: impl AsFd) -> Result<u64, Errno> {
     Ok(COUNTED.iter().map(|place| u64::from(list[*place])).sum())
 }
 
-/// Turns on the loopback interface of this network namespace.
+/// Brings up the loopback interface of this network namespace.
 pub(super) fn loopback_up() -> Result<(), Errno> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-    // SAFETY: all zeros are a value of it.
+    // SAFETY: all zeros is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
         *to = from.cast_signed();
     }
     request.ifr_ifru.ifru_flags =
         libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(libc::c_short::MAX);
-    // SAFETY: the request is whole and outlives the call.
+    // SAFETY: the request is valid and outlives the call.
     result(c_long::from(unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request)
     }))

@@ -1,4 +1,4 @@
-//! Landlock: the kernel's own access rules, a second wall behind the mounts, and the first where there are no namespaces.
+//! Landlock: a second wall behind the mounts, and the first one if there are no namespaces.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,9 +15,9 @@ const EXECUTE: u64 = 1;
 const WRITE_FILE: u64 = 1 << 1;
 const READ_FILE: u64 = 1 << 2;
 const READ_DIR: u64 = 1 << 3;
-/// Removing and making things, of every kind.
+/// Creating and removing files and directories of every kind.
 const CHANGE_DIR: u64 = 0b1_1111_1111 << 4;
-/// Links and renames from one folder to another; since version 2.
+/// Links and renames between directories; since version 2.
 const REFER: u64 = 1 << 13;
 /// Since version 3.
 const TRUNCATE: u64 = 1 << 14;
@@ -26,32 +26,32 @@ const IOCTL_DEV: u64 = 1 << 15;
 
 /// Connecting to Unix sockets that were bound outside; since version 9.
 const RESOLVE_UNIX: u64 = 1 << 16;
-/// The first version with it.
+/// The first version with `RESOLVE_UNIX`.
 pub(super) const WITH_SOCKETS: u32 = 9;
 
-/// Signals and abstract sockets of whoever is outside; since version 6.
+/// Signals to processes outside and abstract sockets outside; since version 6.
 const SCOPES: u64 = 0b11;
 
 const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
-/// What can be allowed on a single file.
+/// Rights that apply to a single file.
 const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV | RESOLVE_UNIX;
 
-/// The oldest version that knows of truncation. Without it a file that can be read can be emptied, unless it is mounted read-only.
+/// The first version with truncation. With older ones, a readable file can be emptied unless it is mounted read-only.
 const OLDEST_ALONE: u32 = 3;
 
-/// Where the rules are to hold.
+/// The file system to which the rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
-    /// In a file system that has only what the policy shows: all of it can be read.
+    /// The view, which has only what the policy shows: all of it may be read.
     View,
-    /// In the machine's own.
+    /// The machine's own.
     Machine,
 }
 
-/// Puts this process under the policy's rules. Refused where the kernel has none, or too few.
+/// Applies the policy's rules to this process. Fails if the kernel has no Landlock or too old a version.
 pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     let oldest = match around {
-        // The mounts refuse truncation too.
+        // Read-only mounts refuse truncation too.
         Around::View => LANDLOCK,
         Around::Machine => OLDEST_ALONE,
     };
@@ -59,7 +59,7 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     let truncate = if version >= OLDEST_ALONE { TRUNCATE } else { 0 };
     let ioctl = if version >= 5 { IOCTL_DEV } else { 0 };
     let files = READ | WRITE_FILE | CHANGE_DIR | REFER | truncate | ioctl;
-    // No folder gets this right, only a socket that the policy names itself. Sockets of the program's own are not concerned.
+    // Only sockets that the policy names get this right, no directory. It does not affect the program's own sockets.
     let sockets = if version >= WITH_SOCKETS { RESOLVE_UNIX } else { 0 };
     let (scopes, size) = if version >= 6 { (SCOPES, size_of::<Handled>()) } else { (0, size_of::<u64>()) };
     let ruleset = kernel::landlock_ruleset(&Handled { files: files | sockets, network: 0, scopes }, size)?;
@@ -88,13 +88,13 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     for device in super::view::DEVICES {
         rules.allow(&Path::new("/dev").join(device), READ_FILE | WRITE_FILE | ioctl)?;
     }
-    // To be read only: a program could make itself the last to go when memory runs out.
+    // Read-only: else a program could make itself the last choice of the OOM killer.
     rules.allow(Path::new("/proc"), READ)?;
     rules.allow_standard_streams()?;
     kernel::landlock_enforce(&ruleset)
 }
 
-/// The place in which writing is allowed by an entry.
+/// Returns the path below which an entry allows writing.
 fn written(entry: &Entry, around: Around) -> Option<PathBuf> {
     match (around, &entry.what) {
         (_, What::Write)
@@ -117,7 +117,7 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// What is not there needs no rule.
+    /// Adds a rule. Skips paths that do not exist.
     fn allow(&self, place: &Path, rights: u64) -> Result<(), Errno> {
         match open(place, OFlags::PATH | OFlags::CLOEXEC, FileMode::empty()) {
             Ok(place) => self.allow_open(&place, rights),
@@ -132,7 +132,7 @@ impl Rules<'_> {
         kernel::landlock_allow(self.ruleset, place, rights & self.files)
     }
 
-    /// A program may open its own streams again, by `/dev/stderr`: they are files that no folder of the view has.
+    /// Lets a program reopen its standard streams (`/dev/stderr`): these files are in no directory of the view.
     fn allow_standard_streams(&self) -> Result<(), Errno> {
         let rights = [READ_FILE, READ_FILE | WRITE_FILE | TRUNCATE, READ_FILE | WRITE_FILE | TRUNCATE];
         for (number, rights) in rights.into_iter().enumerate() {

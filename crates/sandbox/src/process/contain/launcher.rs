@@ -1,16 +1,18 @@
-//! The launcher: a copy of the harness from before it knew anything, from which helpers are made without executing anything.
+//! The launcher: a fork of the harness, made before the harness has any state. It forks helpers without executing
+//! anything.
 //!
-//! To execute this program again takes longer than everything else that a helper does before its program runs: tens of
-//! megabytes are mapped and tens of thousands of addresses put in their places. A copy of a small process costs a fraction of
-//! that. But it must be a copy that has one thread, no secret in its memory and no file open. So it is made first of all, and
-//! waits for its orders on a socket.
+//! Executing this program again takes longer than everything else a helper does before its program runs: it maps tens
+//! of megabytes and relocates tens of thousands of addresses. Forking a small process costs a fraction of that. But
+//! the process must have a single thread, no secrets in memory and no open files. So the launcher is forked before
+//! anything else, and waits for orders on a socket.
 //!
 //! ```text
-//! harness ─┬─ launcher ╌╌ copies itself, and the copy is the harness's child
+//! harness ─┬─ launcher ╌╌ forks itself; the fork is a child of the harness
 //!          └─ helper ── …                      (from here on as if it had been executed)
 //! ```
 //!
-//! It ends with the harness, or when the harness becomes the next one. If it is gone, or was never made, helpers are executed.
+//! It ends with the harness, or when the harness becomes the next one by `exec`. If it is gone, or was never started,
+//! helpers are executed.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -36,19 +38,19 @@ use super::super::status;
 use super::plan::Plan;
 use super::sys::{self, Forked};
 
-/// What travels with an order: its words, where the helper answers, and the program's output and errors.
+/// Descriptors sent with an order: its text, the status pipe, and the program's stdout and stderr.
 const WITH_AN_ORDER: usize = 4;
 
-/// This side of it.
+/// The harness's handle of the launcher.
 #[derive(Debug)]
 pub struct Launcher {
     pid: Pid,
-    /// Orders go one way, process ids the other. One order is answered before the next is given.
+    /// Orders go one way, pids the other. Each order is answered before the next is sent.
     socket: Mutex<OwnedFd>,
 }
 
 impl Launcher {
-    /// Makes it. To be called before anything else, while this process has one thread and has read nothing.
+    /// Forks the launcher. Call this first, while this process has one thread and has read nothing.
     pub fn fork() -> Result<Self, Errno> {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -61,7 +63,7 @@ impl Launcher {
                 if asked.is_err() || getppid() != Some(harness) {
                     sys::exit(0);
                 }
-                // An interrupt typed at a terminal is for the harness.
+                // Ctrl-C in a terminal must reach only the harness.
                 let _ = setpgid(None, None);
                 sys::forget_environment();
                 sys::let_go_of_streams();
@@ -70,7 +72,7 @@ impl Launcher {
         }
     }
 
-    /// Starts a helper, which is a child of the process and dies with the thread that made the launcher.
+    /// Starts a helper. It is a child of this process and dies with the thread that forked the launcher.
     pub(in crate::process) fn launch(
         &self,
         words: &[OsString],
@@ -101,7 +103,7 @@ impl Launcher {
         }
     }
 
-    /// Ends it, and waits until it is gone: a process that becomes another keeps its children.
+    /// Stops the launcher and reaps it: a process keeps its children across `exec`.
     pub(in crate::process) fn end(&self) {
         if let Ok(socket) = self.socket.lock() {
             let _ = shutdown(&*socket, Shutdown::Both);
@@ -110,7 +112,7 @@ impl Launcher {
     }
 }
 
-/// The words and the variables of an order, in memory that travels as a descriptor: there is no limit to their length.
+/// Writes arguments and variables to a memfd, which has no size limit, to send them as a descriptor.
 fn order(words: &[OsString], environment: &[(OsString, OsString)]) -> Result<File, Errno> {
     let mut text = format!("{}\0", words.len()).into_bytes();
     let mut add = |parts: &[&OsStr]| {
@@ -125,7 +127,7 @@ fn order(words: &[OsString], environment: &[(OsString, OsString)]) -> Result<Fil
     for word in words {
         add(&[word])?;
     }
-    // Of a variable that is named twice the last value counts, as for a program that is executed.
+    // If a variable occurs twice, the last value wins, as for an executed program.
     for (name, value) in environment.iter().map(|(name, value)| (name, value)).collect::<BTreeMap<_, _>>() {
         add(&[name, OsStr::new("="), value])?;
     }
@@ -135,7 +137,7 @@ fn order(words: &[OsString], environment: &[(OsString, OsString)]) -> Result<Fil
     Ok(file)
 }
 
-/// What an order says.
+/// Parses an order.
 fn read_order(mut file: File) -> Option<(Vec<OsString>, Vec<CString>)> {
     let mut text = Vec::new();
     file.read_to_end(&mut text).ok()?;
@@ -147,7 +149,7 @@ fn read_order(mut file: File) -> Option<(Vec<OsString>, Vec<CString>)> {
     (words.len() == count).then_some((words, environment))
 }
 
-/// The launcher's whole life.
+/// Main loop of the launcher.
 fn serve(socket: &OwnedFd) -> ! {
     while let Ok(Some(order)) = receive(socket) {
         let answer = match sys::clone_as_sibling() {
@@ -163,7 +165,7 @@ fn serve(socket: &OwnedFd) -> ! {
     sys::exit(0)
 }
 
-/// Waits for an order. None when there will be no more.
+/// Waits for an order. `None` if the harness closed the socket.
 fn receive(socket: &OwnedFd) -> Result<Option<[OwnedFd; WITH_AN_ORDER]>, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(WITH_AN_ORDER))];
     let mut message = RecvAncillaryBuffer::new(&mut space);
@@ -183,9 +185,9 @@ fn receive(socket: &OwnedFd) -> Result<Option<[OwnedFd; WITH_AN_ORDER]>, Errno> 
     Ok((received.bytes > 0).then_some(all).and_then(|all| all.try_into().ok()))
 }
 
-/// The copy's way to where an executed helper begins.
+/// Turns a fork of the launcher into a helper, in the state in which an executed one starts.
 fn become_helper([order, pipe, output, errors]: [OwnedFd; WITH_AN_ORDER]) -> ! {
-    // In a group of its own, as an executed one.
+    // Use a separate process group, as an executed helper does.
     let _ = setpgid(None, None);
     let begun = sys::become_output(&output, &errors);
     drop((output, errors));

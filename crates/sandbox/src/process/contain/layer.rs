@@ -1,16 +1,17 @@
-//! Layers: folders of the machine as an overlay shows them.
+//! Layers: overlay mounts of directories of the machine.
 //!
-//! Two kinds exist. A *read* layer shows a folder as it is, without a way to write. A *write* layer sends what is written to a folder
-//! aside. Both are laid over a whole folder, a home for instance, and then only the places that the policy names are taken from
-//! them: taking a place costs next to nothing. The layer itself is not part of the program's view, so nothing else of the whole
-//! can be reached.
+//! There are two kinds. A *read* layer shows a directory read-only. A *write* layer redirects writes to another
+//! directory. A layer covers a whole directory, such as the home, and the view then takes only the paths that the
+//! policy names from it, which costs next to nothing. The layer itself is not part of the view, so the rest of the
+//! directory stays unreachable.
 //!
 //! Overlays close two holes of plain bind mounts:
 //!
-//! - **Sockets.** A read-only bind mount does not stop `connect`: a program could talk to every server whose socket lies in a shown
-//!   folder. Through an overlay a socket is another inode, on which nobody listens, and the kernel refuses the connection.
-//! - **Hidden places.** A mount over a file is gone once the host renames another file over it. A layer has a *mask* on top
-//!   instead, with a whiteout for every hidden path. The path does not exist, whatever the host does below it.
+//! - **Sockets.** A read-only bind mount does not stop `connect`: a program could talk to every server whose socket
+//!   is in a shown directory. In an overlay, a socket has another inode, on which no server listens, and the kernel
+//!   refuses the connection.
+//! - **Hidden paths.** A mount over a file is gone once the host renames another file over it. A layer has a *mask*
+//!   on top instead, with a whiteout for every hidden path. The path does not exist, whatever the host does below it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,36 +29,37 @@ use rustix::mount::{
 use super::view::{ANYTHING, FOLDER, PLACE, empty_folder, open};
 use crate::sandbox::{Entry, What};
 
-/// What is left by the kernel beside a layer that was not to be kept safe, from the innermost.
+/// Marks that the kernel leaves beside a volatile overlay, innermost first.
 const MARKS: [(&str, AtFlags); 3] = [
     ("work/incompat/volatile/dirty", AtFlags::empty()),
     ("work/incompat/volatile", AtFlags::REMOVEDIR),
     ("work/incompat", AtFlags::REMOVEDIR),
 ];
 
-/// The longest value that the kernel takes for an option of a file system.
+/// The longest value that the kernel accepts for a mount option.
 const LONGEST_OPTION: usize = 255;
 
 /// The layers of one view.
 pub(super) struct Layers<'a> {
-    /// By where they keep what is written.
+    /// Write layers, by upper directory.
     written: BTreeMap<&'a Path, OwnedFd>,
-    /// By what they lie over; none where the kernel refused.
+    /// Read layers, by lower directory; `None` if the kernel refused.
     read: BTreeMap<PathBuf, Option<OwnedFd>>,
-    /// Where something is mounted on this machine.
+    /// Mount points of this machine.
     mounts: Vec<PathBuf>,
-    /// Places that do not exist in any layer.
+    /// Paths that exist in no layer.
     hidden: Vec<&'a Path>,
-    /// How many folders the workshop has: an empty file system at [`PLACE`] that is gone when the view is entered.
+    /// Number of directories in the workshop: an empty file system at [`PLACE`] that is gone once the view is
+    /// entered.
     made: usize,
     workshop: Option<OwnedFd>,
 }
 
 impl<'a> Layers<'a> {
-    /// Layers for this view. To be made while `/proc` is still in its place.
+    /// Creates the layers of a view. Call this while `/proc` is still mounted.
     pub(super) fn new(view: &'a [Entry]) -> Self {
         let hides = |(number, entry): (usize, &'a Entry)| {
-            // A folder in which later entries are shown must exist: it is hidden by an empty one instead.
+            // A directory that contains later entries must exist, so it is covered by an empty one instead.
             let holds_others = || view[number + 1..].iter().any(|later| later.at.starts_with(&entry.at));
             (entry.what == What::Hidden && !holds_others()).then_some(entry.at.as_path())
         };
@@ -66,17 +68,17 @@ impl<'a> Layers<'a> {
         Self { written: BTreeMap::new(), read: BTreeMap::new(), mounts, hidden, made: 0, workshop: None }
     }
 
-    /// Whether something is mounted below a folder. The kernel lays nothing over such a folder.
+    /// Returns whether something is mounted below a directory. The kernel creates no overlay over such a directory.
     pub(super) fn has_mounts_below(&self, folder: &Path) -> bool {
         self.mounts.iter().any(|mount| mount != folder && mount.starts_with(folder))
     }
 
-    /// Whether a place is one that no layer shows.
+    /// Returns whether the layers hide this path.
     pub(super) fn hides(&self, place: &Path) -> bool {
         self.hidden.contains(&place)
     }
 
-    /// A place to be read, as a mount that hangs nowhere yet.
+    /// Returns a detached read-only mount of a path.
     pub(super) fn read(&mut self, place: &Path) -> Result<OwnedFd, Errno> {
         let mut refusal = Errno::INVAL;
         let mut wholes: Vec<&Path> = place.ancestors().filter(|whole| whole.parent().is_some()).collect();
@@ -99,7 +101,7 @@ impl<'a> Layers<'a> {
         Err(refusal)
     }
 
-    /// A place of a folder whose changes go to `upper`, as a mount that hangs nowhere yet.
+    /// Returns a detached mount of a path below `whole`. Changes go to `upper`.
     pub(super) fn written(
         &mut self,
         place: &Path,
@@ -110,7 +112,7 @@ impl<'a> Layers<'a> {
         self.layered(inside, &[whole], upper)
     }
 
-    /// A part of several folders, the topmost first, whose changes go to `upper`, as a mount that hangs nowhere yet.
+    /// Returns a detached mount of `inside` in a stack of directories, topmost first. Changes go to `upper`.
     pub(super) fn layered(
         &mut self,
         inside: &Path,
@@ -124,17 +126,18 @@ impl<'a> Layers<'a> {
         part(self.written.get(upper).ok_or(Errno::NOENT)?, inside, FOLDER)
     }
 
-    /// Lays a layer over folders, the topmost first, below a mask for the last of them, which is the machine's own.
+    /// Creates an overlay of directories, topmost first. The last one belongs to the machine and gets a mask.
     ///
-    /// Of written ones nothing is worth a wait for the disk: without `volatile` its end would write out everything that anybody has
-    /// in memory for that disk. The kernel then leaves marks, and takes the folders again only without them, because a
-    /// power cut may have spoiled them. A spoiled cache is the trouble of one workspace, and goes with it.
+    /// Write layers are `volatile`: without it, unmounting would write out everything that any process has in memory
+    /// for that disk. The kernel then leaves marks, and mounts the directories again only without them, because a
+    /// power cut may have corrupted them. A corrupted cache affects one workspace, and is removed with it.
     fn lay(&mut self, lower: &[impl AsRef<Path>], upper: Option<&Path>) -> Result<OwnedFd, Errno> {
         let last = lower.last().ok_or(Errno::INVAL)?.as_ref();
-        // An overlay whose folders are all on one disk tells that disk's files from others by one number, so none is added in vain.
+        // If all directories of an overlay are on one disk, its files have a single device number. So add no mask
+        // without need.
         let masked = upper.is_none() || self.hidden.iter().any(|hidden| hidden.starts_with(last));
         let mask = if masked { Some(self.mask(last)?) } else { None };
-        // The kernel reads a list of folders here.
+        // `lowerdir` is a list separated by `:`.
         let escaped = |path: &Path| path.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
         let folders = || mask.as_deref().into_iter().chain(lower.iter().map(AsRef::as_ref));
         let below = folders().map(escaped).collect::<Vec<_>>().join(":");
@@ -142,7 +145,7 @@ impl<'a> Layers<'a> {
         if below.len() <= LONGEST_OPTION {
             fsconfig_set_string(&system, "lowerdir", below.as_str())?;
         } else {
-            // One by one, since version 6.8.
+            // One by one, since Linux 6.8.
             for folder in folders() {
                 fsconfig_set_string(&system, "lowerdir+", folder)?;
             }
@@ -161,7 +164,7 @@ impl<'a> Layers<'a> {
             }
             fsconfig_set_string(&system, "upperdir", upper)?;
             fsconfig_set_string(&system, "workdir", work)?;
-            // Its notes are kept in attributes that need no privileges.
+            // Keep overlay metadata in xattrs that need no privileges.
             fsconfig_set_flag(&system, "userxattr")?;
             fsconfig_set_flag(&system, "volatile")?;
         } else {
@@ -169,13 +172,14 @@ impl<'a> Layers<'a> {
         }
         fsconfig_create(&system)?;
         let layer = fsmount(&system, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
-        // Older kernels copy only what hangs somewhere.
+        // Older kernels clone only mounts that are attached.
         let place = self.make_folder()?;
         move_mount(&layer, "", CWD, &place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         Ok(layer)
     }
 
-    /// A folder with a whiteout for every hidden path below a whole. An overlay without an upper layer needs two folders anyway.
+    /// Creates a directory with a whiteout for every hidden path below `whole`. A read layer needs two lower
+    /// directories anyway.
     fn mask(&mut self, whole: &Path) -> Result<PathBuf, Errno> {
         let mask = self.make_folder()?;
         for hidden in &self.hidden {
@@ -190,7 +194,7 @@ impl<'a> Layers<'a> {
                 }
             }
             match mknodat(CWD, folder.join(name), FileType::CharacterDevice, FileMode::empty(), 0) {
-                // Below one that is hidden itself there is nothing to hide.
+                // Below a hidden path, nothing is left to hide.
                 Ok(()) | Err(Errno::EXIST | Errno::NOTDIR) => {}
                 Err(errno) => return Err(errno),
             }
@@ -198,7 +202,7 @@ impl<'a> Layers<'a> {
         Ok(mask)
     }
 
-    /// An empty folder in the workshop.
+    /// Creates an empty directory in the workshop.
     fn make_folder(&mut self) -> Result<PathBuf, Errno> {
         if self.workshop.is_none() {
             let workshop = empty_folder()?;
@@ -212,7 +216,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// A place of a layer. No link on the way is followed.
+/// Returns a detached mount of a path in a layer. Follows no symlinks.
 fn part(layer: &OwnedFd, inside: &Path, flags: rustix::fs::OFlags) -> Result<OwnedFd, Errno> {
     let found = open(layer, inside, flags)?;
     let flags =
@@ -220,7 +224,7 @@ fn part(layer: &OwnedFd, inside: &Path, flags: rustix::fs::OFlags) -> Result<Own
     open_tree(&found, "", flags)
 }
 
-/// Where something is mounted, from the lines of `mountinfo`.
+/// Parses the mount points of `mountinfo`.
 fn mount_points(text: &[u8]) -> Vec<PathBuf> {
     let point = |line: &[u8]| {
         let field = line.split(|byte| *byte == b' ').nth(4)?;
@@ -229,7 +233,7 @@ fn mount_points(text: &[u8]) -> Vec<PathBuf> {
     text.split(|byte| *byte == b'\n').filter_map(point).collect()
 }
 
-/// A field of `mountinfo`, in which spaces and the like are written as octal numbers.
+/// Decodes a field of `mountinfo`, which has octal escapes for spaces and similar characters.
 fn unescaped(field: &[u8]) -> std::ffi::OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -247,7 +251,8 @@ fn unescaped(field: &[u8]) -> std::ffi::OsString {
     std::ffi::OsString::from_vec(bytes)
 }
 
-/// Names of a folder's entries with what they are, for one that cannot be shown as a whole.
+/// Lists the entries of a directory, with their targets if they are symlinks. For directories that cannot be shown as
+/// a whole.
 pub(super) fn children(folder: &Path) -> Vec<(PathBuf, Option<PathBuf>)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries

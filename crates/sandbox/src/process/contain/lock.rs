@@ -1,4 +1,4 @@
-//! The last walls, built by the program's process around itself: limits, privileges, Landlock, the filter of system calls.
+//! The last walls, which the program's process builds around itself: rlimits, capabilities, Landlock, seccomp.
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
@@ -14,8 +14,8 @@ use super::kernel;
 use super::landlock::{self, Around};
 use crate::sandbox::{Policy, Reach};
 
-/// What root keeps inside, so that its installers and archives work as they are used to: files of others in folders that it
-/// can write anyway. Outside of the namespaces none of it counts.
+/// Capabilities that root keeps inside, so that installers and archives work as usual. They give access to files of
+/// other users, in directories that root can write to anyway. They have no effect outside the namespaces.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -24,7 +24,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::KILL);
 
-/// Builds them, and says which could not be. After this nothing but `exec` may follow.
+/// Builds the walls, and returns those that are missing. Only `exec` may follow.
 pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure> {
     let refused = |errno| Failure::new(Step::Walls, errno);
     let mut missing = Missing::default();
@@ -53,10 +53,10 @@ pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure>
 
 fn limit(policy: &Policy, around: Around) -> Result<(), Errno> {
     let both = |most: u64| Rlimit { current: Some(most), maximum: Some(most) };
-    // A core file holds everything that the program knew.
+    // A core file would contain everything in the program's memory.
     setrlimit(Resource::Core, both(0))?;
     setrlimit(Resource::Fsize, both(policy.resources.disk))?;
-    // In a user namespace of its own this counts the sandbox alone; elsewhere all that the user has running.
+    // In a separate user namespace, this counts the sandbox only; elsewhere, all processes of the user.
     if around == Around::View {
         setrlimit(Resource::Nproc, both(u64::from(policy.resources.processes)))?;
     }
@@ -68,7 +68,7 @@ fn drop_privileges() -> Result<(), Errno> {
     let _ = clear_ambient_capability_set();
     for capability in CapabilitySet::all().iter().filter(|capability| !kept.contains(*capability)) {
         match remove_capability_from_bounding_set(capability) {
-            // One that this kernel does not know.
+            // This kernel does not know the capability.
             Ok(()) | Err(Errno::INVAL) => {}
             Err(errno) => return Err(errno),
         }

@@ -1,19 +1,19 @@
-//! The helper: what `acquit contained …` does after the executable was started again.
+//! The helper: what `acquit contained …` does.
 //!
 //! ```text
-//! harness ── helper ──┬─ init (pid 1 of the namespace) ── program (own session) ── whatever it starts
-//!                     └─ dies with the harness; init dies with it; with init, by the kernel, everything
+//! harness ── helper ──┬─ init (pid 1 of the namespace) ── program (own session) ── its descendants
+//!                     └─ dies with the harness; init dies with it, and the kernel kills everything in the namespace
 //! ```
 //!
-//! The helper stays outside the namespace, so that it can map users and be signalled as any process. It ends exactly as
-//! the program did. Signals are its orders: SIGTERM and SIGINT are passed on to the program's process group, SIGQUIT
-//! kills the namespace and waits until it is empty. Where namespaces are refused it becomes the subreaper of the
-//! program's tree instead and kills what it finds, which a determined process can escape; the harness is told.
+//! The helper stays outside the namespace, so that it can map users and receive signals like any process. It exits
+//! exactly as the program did. Signals control it: it passes SIGTERM and SIGINT on to the program's process group; on
+//! SIGQUIT it kills the namespace and waits until it is empty. If the machine refuses namespaces, it becomes the
+//! subreaper of the program's process tree instead and kills what it finds. A determined process can escape that; the
+//! harness is told.
 //!
-//! It must start fast: it runs once per program, before anything of the command line is looked at, and a harness does not even
-//! execute it ([`Launcher`]). What else a sandbox
-//! is made of (a read-only root, Landlock, seccomp, the network) belongs into the preparation in `init.rs`, which runs
-//! inside the namespaces and before the program exists.
+//! The helper must start fast: it runs once per program, before any argument parsing, and a harness does not even
+//! execute it ([`Launcher`]). The rest of the sandbox (read-only root, Landlock, seccomp, network) is set up in
+//! `init.rs`, inside the namespaces and before the program exists.
 
 mod cgroup;
 mod cover;
@@ -51,55 +51,55 @@ use crate::sandbox::Policy;
 pub use launcher::Launcher;
 pub(super) use plan::Plan;
 
-/// Orders and news that the helper waits for; held back until it looks.
+/// Signals that the helper waits for; blocked otherwise.
 const HELD: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::QUIT, Signal::CHILD];
 
-/// How readily the kernel takes the program's processes when memory runs out: before everybody else's.
+/// OOM score of the program's processes: the kernel kills them before all others.
 const OUT_OF_MEMORY_SCORE: &str = "1000";
 
-/// The exit code when the program was not started. Only for people: the harness reads the reason from the pipe.
+/// Exit code if the program was not started. Only informative: the harness reads the reason from the pipe.
 const NOT_STARTED: i32 = 125;
 
-/// The word by which the executable knows that it is the helper.
+/// The argument that makes the executable a helper.
 pub const VERB: &str = "contained";
 
-/// The version of Landlock that this kernel has on, if any.
+/// Returns the Landlock ABI version of the running kernel, if Landlock is enabled.
 pub fn landlock_version() -> Option<u32> {
     kernel::landlock_version()
 }
 
-/// The file beside a policy that says what its program used too much of.
+/// Returns the file beside a policy that records an exceeded limit.
 fn excess_file(policy: &Path) -> PathBuf {
     policy.with_extension("excess.json")
 }
 
-/// The file beside a policy that says how many processes its program left running.
+/// Returns the file beside a policy that records how many processes the program left running.
 fn left_file(policy: &Path) -> PathBuf {
     policy.with_extension("left")
 }
 
-/// Takes away what an earlier program of the same policy left.
+/// Removes the records of an earlier program with the same policy.
 pub(super) fn forget_excess(policy: &Path) {
     let _ = std::fs::remove_file(excess_file(policy));
     let _ = std::fs::remove_file(left_file(policy));
 }
 
-/// How many processes the program of a policy left running.
+/// Returns how many processes the program of a policy left running.
 pub(super) fn left(policy: &Path) -> u32 {
     std::fs::read_to_string(left_file(policy)).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// What the program of a policy used too much of, if it was ended for that.
+/// Returns the limit that the program of a policy exceeded, if it was killed for that.
 pub(super) fn excess(policy: &Path) -> Option<Excess> {
     serde_json::from_slice(&std::fs::read(excess_file(policy)).ok()?).ok()
 }
 
-/// Runs the program that the arguments after `contained` describe, and ends as it does.
+/// Runs the program described by the arguments after `contained`, and exits as it does.
 pub fn main(args: impl Iterator<Item = OsString>) -> ! {
     go(Plan::parse(args), sys::take_stdin())
 }
 
-/// Runs a plan, and says on the pipe why not.
+/// Runs a plan. If that fails, reports why on the pipe.
 fn go(plan: Result<Plan, Failure>, mut pipe: Option<OwnedFd>) -> ! {
     let failure = match plan {
         Ok(plan) => run(&plan, &mut pipe),
@@ -111,7 +111,7 @@ fn go(plan: Result<Plan, Failure>, mut pipe: Option<OwnedFd>) -> ! {
     sys::exit(NOT_STARTED)
 }
 
-/// Comes back only if the program was not started.
+/// Runs the program. Returns only if it was not started.
 fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
     if let Err(failure) = die_with_parent(plan, Signal::KILL) {
         return failure;
@@ -125,7 +125,8 @@ fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
     };
     let policy = policy.as_ref();
     if policy.is_some() {
-        // Here, where a root outside of the namespaces makes it final, and before this process closes its own files in /proc.
+        // Set this here: root outside the namespaces makes it final. Later, this process hides its own files in
+        // /proc.
         let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
     }
     sys::reset_signals();
@@ -149,7 +150,7 @@ fn read_policy(path: &Path) -> Result<Policy, Errno> {
     serde_json::from_slice(&text).map_err(|_| Errno::INVAL)
 }
 
-/// Asks for `signal` when the harness dies, and then looks whether it has not died before.
+/// Requests `signal` for the death of the harness, then checks that it has not died before.
 fn die_with_parent(plan: &Plan, signal: Signal) -> Result<(), Failure> {
     set_parent_process_death_signal(Some(signal)).map_err(|errno| Failure::new(Step::Parent, errno))?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) == Some(plan.parent) {

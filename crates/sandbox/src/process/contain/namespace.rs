@@ -1,4 +1,4 @@
-//! The helper's part outside of the namespaces: make them, and end as what is inside ends.
+//! The helper's part outside the namespaces: creates them, and exits as the program inside did.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -22,23 +22,23 @@ use crate::sandbox::{Policy, Reach};
 pub(super) struct Namespace {
     init: Pid,
     scribe: Scribe,
-    /// Can be read when there is an order or news.
+    /// Becomes readable when a signal is pending.
     signals: OwnedFd,
-    /// Where it is written if the program was ended for using too much.
+    /// Where to record an exceeded limit.
     excess: Option<PathBuf>,
-    /// Where it is written if the program left processes running.
+    /// Where to record processes that the program left running.
     left: Option<PathBuf>,
-    /// Where init writes how the program ended: pid 1 cannot die of an ordinary signal itself.
+    /// Init writes the program's exit status here: pid 1 cannot die of an ordinary signal itself.
     result: OwnedFd,
-    /// The cgroup of everything in it, where the machine has one for us.
+    /// The cgroup of the namespace's processes, if systemd delegates one.
     group: Option<Cgroup>,
-    /// The most memory.
+    /// Memory limit in bytes.
     limit: u64,
-    /// Open as long as the helper lives, which init can see.
+    /// Open as long as the helper lives, which lets init notice its death.
     _life: OwnedFd,
 }
 
-/// Makes the namespaces and lets init go on. After an error nothing is left of them and nothing was reported.
+/// Creates the namespaces and lets init continue. After an error, nothing is left of them and nothing was reported.
 pub(super) fn start(
     plan: &Plan,
     policy: Option<&Policy>,
@@ -73,20 +73,20 @@ pub(super) fn start(
     let scribe = streams.map(Streams::scribe).unwrap_or_default();
     let mapped = idmap::write(init).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
     if let Err(errno) = mapped {
-        // It waits for its signal to go on and has started nothing.
+        // Init still waits for its signal and has started nothing.
         let _ = kill_process(init, Signal::KILL);
         let _ = waitpid(Some(init), WaitOptions::empty());
         return Err(Failure::new(Step::IdMap, errno));
     }
-    // It waits, so nothing is started outside of it.
+    // Init still waits, so every later process is in the cgroup.
     let group = group.filter(|group| group.add(init).is_some());
     if let Some(pipe) = &pipe {
         status::report_containment(pipe, Containment::PidNamespace);
     }
-    // If init is gone its end is seen in a moment, as a death.
+    // If init is gone, its end is noticed soon, as a death.
     let _ = rustix::io::write(&life, if group.is_some() { init::GO_IN_CGROUP } else { init::GO });
     if let (Some((hosts, log)), Some(outside)) = (hosts, outside) {
-        // Nothing listens if this fails: the program finds its door closed, and the log says nothing.
+        // If this fails, nothing listens: connections to the proxy fail, and the log stays empty.
         let _ = network::serve(hosts, log, &outside);
     }
     let excess = plan.policy.as_deref().map(super::excess_file);
@@ -96,8 +96,8 @@ pub(super) fn start(
 }
 
 impl Namespace {
-    /// Writes down what the program says and passes orders on until the namespace is empty, then ends as the program did. The
-    /// kernel lets init's end be seen only after everything else in its namespace is gone.
+    /// Copies the program's output and forwards signals until the namespace is empty, then exits as the program did.
+    /// The kernel reports init's end only after every other process in its namespace is gone.
     pub(super) fn supervise(mut self) -> ! {
         loop {
             self.scribe.until(self.signals.as_fd());
@@ -140,7 +140,7 @@ impl Namespace {
             }
             sys::end_as(i32::from_ne_bytes(*status))
         }
-        // Either it was ended for using too much, or init said nothing: it was killed, and the program with it.
+        // Either init reported an exceeded limit, or it reported nothing: it was killed, and the program with it.
         if let Some(file) = self.excess.filter(|_| length > 0) {
             let _ = std::fs::write(file, &heard[..length]);
         }

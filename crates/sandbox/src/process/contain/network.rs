@@ -1,8 +1,9 @@
-//! The program's network: one of its own, in which there is only itself, and where the policy says so a door.
+//! The program's network: a namespace of its own with nothing else in it and, if the policy allows hosts, a way to
+//! the proxy.
 //!
-//! The door is a listening socket that is made inside, where the program can reach it, and handed to a process outside, which
-//! accepts on it: a socket stays in the network that it was made in. That process, the proxy, connects onwards, to the
-//! hosts of the policy alone.
+//! Init opens listening sockets inside, where the program can reach them, and passes them to a process outside, which
+//! accepts on them: a socket stays in the network namespace it was created in. That process, the proxy, connects only
+//! to the policy's hosts.
 
 use std::fs::OpenOptions;
 use std::io::{IoSlice, IoSliceMut};
@@ -25,10 +26,10 @@ use acquit_core::sandbox::Host;
 use crate::network::{self, Listener, Outside, Role};
 use crate::sandbox::{PROXY_PORT, Reach};
 
-/// Sockets that fit in one message: the kernel's limit is 253.
+/// The most sockets in one message; the kernel's limit is 253.
 const MOST: usize = 64;
 
-/// The two ends over which the sockets travel.
+/// A socket pair for passing the listening sockets out.
 pub(super) struct Door {
     pub(super) inside: OwnedFd,
     pub(super) outside: OwnedFd,
@@ -42,8 +43,8 @@ impl Door {
     }
 }
 
-/// The machine's own servers that a policy lets through: they get a socket of their own at the same port, so that programs
-/// which know of no proxy reach them too.
+/// Returns the machine's own servers that a policy allows. Each gets a socket at the same port inside, so that
+/// programs without proxy support reach them too.
 fn servers(hosts: &[Host]) -> impl Iterator<Item = &Host> {
     let is_own = |host: &&Host| {
         host.name() == "localhost" || host.address().is_some_and(|address| address.is_loopback())
@@ -51,7 +52,7 @@ fn servers(hosts: &[Host]) -> impl Iterator<Item = &Host> {
     hosts.iter().filter(is_own).filter(|host| host.port() != PROXY_PORT).take(MOST - 1)
 }
 
-/// Inside: turns the network on, and hands the sockets out.
+/// Inside: brings the network up and passes the sockets out.
 pub(super) fn open(reach: &Reach, door: Option<OwnedFd>) -> Result<(), Errno> {
     kernel::loopback_up()?;
     let (Reach::Hosts { hosts, .. }, Some(door)) = (reach, door) else { return Ok(()) };
@@ -72,7 +73,7 @@ pub(super) fn open(reach: &Reach, door: Option<OwnedFd>) -> Result<(), Errno> {
     sendmsg(&door, &[IoSlice::new(b"s")], &mut message, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Outside: waits for the sockets and starts the proxy on them. It dies with this process.
+/// Outside: receives the sockets and starts the proxy on them. The proxy dies with this process.
 pub(super) fn serve(hosts: &[Host], log: &std::path::Path, door: &OwnedFd) -> Result<(), Errno> {
     let sockets = receive(door)?;
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
@@ -87,7 +88,7 @@ pub(super) fn serve(hosts: &[Host], log: &std::path::Path, door: &OwnedFd) -> Re
             }
             sys::reset_signals();
             sys::let_go_of_streams();
-            // An open end of a pipe would keep the harness waiting for the start of the program.
+            // An inherited end of the status pipe would make the harness wait for the program's start.
             let mut kept: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
             kept.push(log.as_fd());
             sys::close_all_but(&kept);

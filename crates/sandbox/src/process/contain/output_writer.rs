@@ -1,8 +1,8 @@
-//! The scribe: the helper's second task, to write down what the program says.
+//! Copies the program's output to its files; the helper's second job.
 //!
-//! A program that had the file of its output itself could empty it, and would by accident: `echo … > /dev/stderr` cuts a file off.
-//! So it writes into pipes, and the helper copies what comes out of them. It never waits for anybody but the disk, so that a burst
-//! does not block the program.
+//! A program that had its output file open could truncate it, even by accident: `echo … > /dev/stderr` does. So it
+//! writes to pipes, and the helper copies from them. The helper blocks on nothing but the disk, so a burst does not
+//! block the program.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -14,22 +14,22 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 use super::sys;
 
-/// What a pipe holds before its writer has to wait: the most that users may ask for.
+/// Pipe capacity: the most that unprivileged users may set.
 const PIPE: usize = 1024 * 1024;
-/// What is copied at a time.
+/// Size of the copy buffer.
 const PIECE: usize = 64 * 1024;
-/// How long the last words may take to get to the disk after everybody is gone.
+/// Time limit for copying the remaining output after all processes are gone.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// The program's output and errors on their way to the files that are this process's own.
+/// Pipes for the program's stdout and stderr. The files are this process's own stdout and stderr.
 pub(super) struct Streams {
     output: (OwnedFd, OwnedFd),
-    /// None if they go to the same file.
+    /// `None` if both go to the same file.
     errors: Option<(OwnedFd, OwnedFd)>,
 }
 
 impl Streams {
-    /// Pipes for a program whose output goes to files; none where it goes to a terminal or to somebody else's pipe.
+    /// Creates pipes if stdout and stderr are files. `None` for a terminal or another process's pipe.
     pub(super) fn new() -> Result<Option<Self>, Errno> {
         let (output, errors) = (std::io::stdout(), std::io::stderr());
         let (one, two) = (fstat(output.as_fd())?, fstat(errors.as_fd())?);
@@ -42,13 +42,13 @@ impl Streams {
         Ok(Some(Self { output: pipe()?, errors }))
     }
 
-    /// Inside: takes the writing ends as the standard streams.
+    /// Inside: makes the write ends stdout and stderr.
     pub(super) fn take(self) -> Result<(), Errno> {
         let errors = self.errors.as_ref().map_or(&self.output.1, |(_, write)| write);
         sys::become_output(&self.output.1, errors)
     }
 
-    /// Outside: takes the reading ends.
+    /// Outside: takes the read ends.
     pub(super) fn scribe(self) -> Scribe {
         let Self { output: (output, _), errors } = self;
         let errors = errors.map(|(read, _)| (read, Stream::Errors));
@@ -59,27 +59,27 @@ impl Streams {
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    // Users have only so many pages for pipes; a smaller one is as good, only slower.
+    // Users have a limited number of pages for pipes. A smaller pipe works too, only slower.
     let _ = fcntl_setpipe_size(&write, PIPE);
     Ok((read, write))
 }
 
-/// Who had something to do.
+/// What woke the helper up.
 #[derive(PartialEq, Eq)]
 enum Woken {
     Scribe,
     Other,
 }
 
-/// What is still to be written down.
+/// Copies the program's output.
 #[derive(Default)]
 pub(super) struct Scribe {
-    /// Where something may still come from, and where it goes.
+    /// Pipes that may still deliver output, and where it goes.
     open: Vec<(OwnedFd, Stream)>,
     piece: Vec<u8>,
 }
 
-/// The helper's own standard streams.
+/// The helper's own stdout or stderr.
 #[derive(Clone, Copy)]
 enum Stream {
     Output,
@@ -87,13 +87,13 @@ enum Stream {
 }
 
 impl Scribe {
-    /// Writes down what comes until `other` can be read.
+    /// Copies output until `other` is readable.
     pub(super) fn until(&mut self, other: BorrowedFd<'_>) {
-        // Without the means to wait for both, `other` is waited for by whoever asked.
+        // If polling fails, return: the caller waits for `other` itself.
         while self.step(Some(other), None) == Ok(Woken::Scribe) {}
     }
 
-    /// Sleeps until something can be written down, and does so, or until `other` can be read; not longer than `limit`.
+    /// Waits until there is output and copies it, or until `other` is readable, for at most `limit`.
     fn step(&mut self, other: Option<BorrowedFd<'_>>, limit: Option<&Timespec>) -> Result<Woken, Errno> {
         let descriptors = self.open.iter().map(|(from, _)| from.as_fd()).chain(other);
         let mut fds: Vec<PollFd<'_>> =
@@ -110,7 +110,7 @@ impl Scribe {
         Ok(if is_ready() { Woken::Other } else { Woken::Scribe })
     }
 
-    /// Writes down the last words of a program of which nobody is left.
+    /// Copies the remaining output after all processes are gone.
     pub(super) fn finish(mut self) {
         let until = Instant::now() + LAST_WORDS;
         while !self.open.is_empty() {
@@ -123,7 +123,8 @@ impl Scribe {
     }
 }
 
-/// Copies what is there. Says whether more may come. What a full disk does not take is dropped: the program must not hang.
+/// Copies what is there, and returns whether more may come. Drops what a full disk does not accept: the program must
+/// not block.
 fn pass(from: BorrowedFd<'_>, to: Stream, piece: &mut [u8]) -> bool {
     let (output, errors) = (std::io::stdout(), std::io::stderr());
     let to = match to {

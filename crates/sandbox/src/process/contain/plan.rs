@@ -1,4 +1,4 @@
-//! The helper's words: written by the harness, read by the helper, in one place so that they agree.
+//! The helper's arguments. The harness writes them and the helper parses them; both are here so that they agree.
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -16,25 +16,25 @@ const SUBREAPER: &str = "--subreaper";
 const POLICY: &str = "--policy";
 const END: &str = "--";
 
-/// What the helper is to do.
+/// What the helper should do.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::process) struct Plan {
-    /// The harness, with which the helper dies.
+    /// Pid of the harness. The helper dies with it.
     pub(in crate::process) parent: i32,
-    /// Where the program starts; entered last, because it may exist only inside the namespaces.
+    /// The program's working directory. Entered last, because it may exist only inside the namespaces.
     pub(in crate::process) cwd: PathBuf,
-    /// What the program reads; opened first, because it may exist only outside.
+    /// The program's stdin. Opened first, because it may exist only outside.
     pub(in crate::process) stdin: PathBuf,
     pub(in crate::process) isolation: Isolation,
-    /// What holds the program, as a file; nothing but its processes are held together without.
+    /// The policy file. Without one, only the process tree is contained.
     pub(in crate::process) policy: Option<PathBuf>,
     pub(in crate::process) program: OsString,
-    /// With the program's name as the first.
+    /// Arguments, including the program name.
     pub(in crate::process) argv: Vec<CString>,
 }
 
 impl Plan {
-    /// The plan as words, which [`Plan::parse`] understands.
+    /// Formats the plan as arguments for [`Plan::parse`].
     pub(in crate::process) fn words(parent: u32, isolation: Isolation, wanted: &Wanted<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![PARENT.into(), parent.to_string().into()];
         match isolation {
@@ -50,7 +50,7 @@ impl Plan {
         words
     }
 
-    /// Reads the words after the helper's own name.
+    /// Parses the arguments after the helper's own name.
     pub(super) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Self, Failure> {
         let wrong = || Failure::new(Step::Arguments, Errno::INVAL);
         let mut parent = None;

@@ -1,4 +1,4 @@
-//! The last steps before the program: its own session, nothing inherited, its directory, `exec`.
+//! The last steps before the program runs: new session, no inherited descriptors, working directory, `exec`.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::{NOT_STARTED, lock, sys};
 use crate::sandbox::Policy;
 
-/// Becomes the program, or says why not.
+/// Executes the program, or reports why it failed.
 pub(super) fn run(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Option<OwnedFd>) -> ! {
     let failure = become_program(plan, policy, around, pipe.as_ref());
     if let Some(pipe) = pipe {
@@ -52,7 +52,8 @@ fn become_program(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Op
     execute(plan)
 }
 
-/// Tries every file that the name can mean. One that cannot be executed is the reason given only if no later one can.
+/// Tries every candidate for the program name. Reports a file that cannot be executed only if no later candidate
+/// runs.
 fn execute(plan: &Plan) -> Failure {
     let path = sys::environment_path();
     let mut failure = Failure::new(Step::Exec, Errno::NOENT);

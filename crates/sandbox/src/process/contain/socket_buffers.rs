@@ -1,5 +1,5 @@
-//! The buffers of all sockets of this network namespace, as the kernel lists them: also of those that no descriptor leads to, because they
-//! wait to be accepted, are in flight themselves, or lost their sender.
+//! Measures the buffers of all sockets in this network namespace, as the kernel lists them. This includes sockets
+//! without a descriptor: those that wait for `accept`, are in flight themselves, or lost their sender.
 
 use std::fs;
 
@@ -7,9 +7,9 @@ use rustix::io::Errno;
 use rustix::net::netlink::SOCK_DIAG;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
-/// What the sender of a Unix socket may queue: as a buffer the kernel gives each twice `net.core.wmem_max`, 208 KiB unless changed.
+/// The most that a Unix socket can queue: the kernel allows twice `net.core.wmem_max`, which is 208 KiB by default.
 pub(super) const UNIX_BUFFER: u64 = 416 * 1024;
-/// Messages that a Unix datagram socket may queue: the kernel lists only the first one's length.
+/// Messages that a Unix datagram socket can queue. The kernel lists only the length of the first.
 const DATAGRAMS: u64 = 10;
 
 const BY_FAMILY: u16 = 20;
@@ -21,7 +21,7 @@ const QUEUES: u16 = 4;
 const HEADER: usize = 16;
 const MESSAGE: usize = 16;
 
-/// The bytes that are in them, at most.
+/// Returns an upper bound of the bytes in socket buffers.
 pub(super) fn buffers() -> Result<u64, Errno> {
     Ok(unix()? + internet())
 }
@@ -34,7 +34,7 @@ fn unix() -> Result<u64, Errno> {
     request.extend(BY_FAMILY.to_ne_bytes());
     request.extend(REQUEST_DUMP.to_ne_bytes());
     request.extend([0; 8]);
-    // The family, every state, no inode, what to show, no cookie.
+    // Family, all states, no inode, what to show, no cookie.
     request.extend([AddressFamily::UNIX.as_raw().to_ne_bytes()[0], 0, 0, 0]);
     request.extend(u32::MAX.to_ne_bytes());
     request.extend(0_u32.to_ne_bytes());
@@ -77,7 +77,7 @@ fn read(mut answer: &[u8], bytes: &mut u64) -> Part {
     Part::More
 }
 
-/// What one socket of the list has queued.
+/// Returns the bytes that one listed socket has queued.
 fn queued(body: &[u8]) -> u64 {
     const LISTENS: u8 = 10;
     const DATAGRAM: u8 = 2;
@@ -85,12 +85,12 @@ fn queued(body: &[u8]) -> u64 {
     let mut rest = body.get(MESSAGE..).unwrap_or_default();
     while let (Some(length), Some(attribute)) = (half(rest, 0), half(rest, 2)) {
         if attribute == QUEUES {
-            // Of one that listens it is the number of sockets that wait to be accepted, which the kernel does not list.
+            // For a listening socket, this is the number of pending connections, which the kernel does not list.
             return match number(rest, 4) {
                 None | Some(0) => 0,
                 Some(waiting) if state == LISTENS => u64::from(waiting) * UNIX_BUFFER,
                 Some(first) if kind == DATAGRAM => (u64::from(first) * DATAGRAMS).max(UNIX_BUFFER),
-                // Small messages take much more than their bytes.
+                // Small messages take much more memory than their length.
                 Some(bytes) => u64::from(bytes).max(UNIX_BUFFER),
             };
         }
@@ -107,7 +107,7 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes)
 }
 
-/// The queues of internet sockets.
+/// Returns the queued bytes of internet sockets.
 fn internet() -> u64 {
     let lists = ["tcp", "tcp6", "udp", "udp6"].map(|name| fs::read_to_string(format!("/proc/net/{name}")));
     lists.iter().flatten().map(|list| queues(list)).sum()

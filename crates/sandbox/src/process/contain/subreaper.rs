@@ -1,7 +1,8 @@
-//! The fallback without namespaces: orphans come to the helper, which kills what it finds below itself.
+//! Fallback without namespaces: orphans become children of the helper, which kills every process it finds below
+//! itself.
 //!
-//! Best effort. Between two looks at `/proc` a process can fork and exit, and one that does so forever is never caught;
-//! so the looking has a limit.
+//! Best effort. Between two scans of `/proc` a process can fork and exit, and one that does so forever is never
+//! caught, so the search has a time limit.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -23,15 +24,15 @@ use super::sys::{self, Forked, Namespaces};
 use super::{HELD, die_with_parent, program};
 use crate::sandbox::Policy;
 
-/// How long leftovers are hunted: ordinary trees are gone after two looks, others never.
+/// How long to search for leftover processes: ordinary trees are gone after two scans, others never.
 const HUNT: Duration = Duration::from_secs(2);
 
-/// The pause between two looks, cut short when something dies.
+/// Pause between two scans, shortened when a process dies.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Runs the program; comes back only if it was not started.
+/// Runs the program. Returns only if it was not started.
 pub(super) fn run(plan: &Plan, policy: Option<&Policy>, pipe: &mut Option<OwnedFd>, why: Refusal) -> Failure {
-    // A killed helper could not hunt. So the harness's death is an order here, not a death.
+    // A killed helper could not clean up. So request SIGQUIT, not SIGKILL, for the death of the harness.
     if let Err(failure) = die_with_parent(plan, Signal::QUIT) {
         return failure;
     }
@@ -61,7 +62,7 @@ pub(super) fn run(plan: &Plan, policy: Option<&Policy>, pipe: &mut Option<OwnedF
     }
 }
 
-/// What no machine has without namespaces.
+/// Returns the walls that do not exist without namespaces.
 fn without_namespaces() -> Missing {
     let mut missing = Missing::default();
     for wall in [Wall::Namespaces, Wall::Network, Wall::Proc, Wall::Processes, Wall::Overlay] {
@@ -76,7 +77,7 @@ fn supervise(program: Pid) -> ! {
             Signal::CHILD => {
                 let reaped = reap(program);
                 if let Some(status) = reaped.status {
-                    // Orphans become children of this process: without children there is nothing to hunt.
+                    // Orphans become children of this process: without children, nothing is left to kill.
                     if reaped.left {
                         hunt(program);
                     }
@@ -98,7 +99,7 @@ fn supervise(program: Pid) -> ! {
 }
 
 struct Reaped {
-    /// How the program ended, if it was among them.
+    /// The program's exit status, if it was reaped.
     status: Option<i32>,
     /// Whether children are left.
     left: bool,
@@ -119,12 +120,12 @@ fn reap(program: Pid) -> Reaped {
     }
 }
 
-/// Kills everything below this process until nothing is left or the time is up.
+/// Kills all descendants until none is left or time is up. Returns the program's exit status if it was reaped.
 fn hunt(program: Pid) -> Option<i32> {
     let until = Instant::now() + HUNT;
     let mut status = None;
     loop {
-        // A round kills children before their parents are seen to be gone; their orphans are found in the next.
+        // A killed process may leave orphans that this scan missed. The next scan finds them.
         for pid in descendants() {
             let _ = kill_process(pid, Signal::KILL);
         }
@@ -137,7 +138,7 @@ fn hunt(program: Pid) -> Option<i32> {
     }
 }
 
-/// Every living process below this one, as far as one look at `/proc` can tell.
+/// Returns all living descendants that one scan of `/proc` finds.
 fn descendants() -> Vec<Pid> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

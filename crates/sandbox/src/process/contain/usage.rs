@@ -1,4 +1,5 @@
-//! What all processes of the namespace together use up: looked at by its first process, which ends them all at the limit.
+//! Measures what all processes of the namespace use together. Init does this, and kills them all when they exceed a
+//! limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,72 +18,73 @@ use super::cover::Covers;
 use super::hidden_memory::{self, Hoard, Sockets};
 use crate::sandbox::Reach;
 
-/// How fast memory can be filled, at the most: what a few processes touch in a second on a fast machine.
+/// Upper bound for the speed at which memory fills: what a few processes touch on a fast machine.
 const BYTES_PER_MILLI: u64 = 4 * 1024 * 1024;
-/// The shortest time between two looks. Each costs a few microseconds per process.
+/// The shortest time between two checks. Each costs a few microseconds per process.
 const OFTEN: Duration = Duration::from_millis(50);
-/// The longest.
+/// The longest time between two checks.
 const RARELY: Duration = Duration::from_secs(1);
-/// The whole machine's figures say when it is worth to look closely. They cannot be all: whoever else frees what this
-/// namespace takes hides it in them. So it is looked at closely now and then in any case, for this part of the time.
+/// Machine-wide figures tell when a close check is worthwhile. They are not enough: memory that others free hides what
+/// this namespace takes. So run a close check regularly anyway, which takes at most 1/50 of the time.
 const CLOSELY: u32 = 50;
-/// Files, of whatever size, by which the disk may fill: many more than a large project with its dependencies has.
+/// The number of new files of any size that counts as a full disk: many more than a large project with dependencies
+/// has.
 const MOST_FILES: u64 = 4_000_000;
 
-/// Sockets by which a program may have more than at the beginning before their buffers are worth a look.
+/// New sockets since the start before their buffers are measured.
 const FEW_SOCKETS: u64 = 256;
 
-/// Who enforces the limit on memory.
+/// What enforces the memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Enforcer {
     /// The kernel, by a cgroup.
     Kernel,
-    /// Only this.
+    /// Only these checks.
     Watching,
 }
 
-/// Watches.
+/// Watches the resource usage of the namespace.
 pub(super) struct Usage {
     limits: Resources,
     enforcer: Enforcer,
-    /// Memory of the whole machine that is no process's own, in bytes, at the beginning.
+    /// The machine's shared memory at the start, in bytes.
     shared: u64,
-    /// Whose sockets are listed, and how many there were at the beginning.
+    /// Which sockets can be listed, and their number at the start.
     sockets: (Sockets, u64),
-    /// What is written to, by disk.
+    /// Writable directories, by disk.
     disks: BTreeMap<u64, Disk>,
-    /// When to look closely at memory again, whatever the machine's figures say.
+    /// When to check memory closely again, whatever the machine's figures say.
     memory_due: Instant,
     /// The same for disks, which takes longer.
     disks_due: Instant,
-    /// Hidden places that have to be looked after.
+    /// Hidden paths that must be kept covered.
     covers: Covers,
 }
 
 struct Disk {
-    /// By which numbers files on it are known: an overlay has one of its own.
+    /// Device numbers of its files: an overlay has its own.
     devices: BTreeSet<u64>,
     folders: Vec<OwnedFd>,
     free: u64,
     files: u64,
-    /// What the folders had at the first close look, as far as the disk did not lose it since the beginning: the work of
-    /// others, which may be larger than what this program may add. Measuring it before would delay every start.
+    /// Usage of the directories at the first close check, minus what the disk lost since the start. This is other
+    /// programs' data, which may exceed what this program may add. Measuring it earlier would delay every start.
     before: Option<(u64, u64)>,
 }
 
-/// Folders that a program may write to, by where it sees them, as they are outside of its view: without what is mounted into
-/// them, and of a cache only what the program adds to it, instead of all that was there before.
+/// Writable directories of a program, with their paths in the view, but opened as they are outside of it: without
+/// mounts on top, and for a cache only what the program adds.
 pub(super) struct Written(Vec<(PathBuf, OwnedFd)>);
 
 impl Written {
-    /// Takes hold of them, which must be before the view is entered.
+    /// Opens the directories. Must be called before the view is entered.
     pub(super) fn hold(policy: &Policy) -> Self {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |entry: &Entry| {
             let folder = openat(CWD, entry.written()?, flags, Mode::empty()).ok()?;
             Some((entry.at.clone(), folder))
         };
-        // Many places may be parts of one layer.
+        // Several paths may be parts of one layer.
         let mut seen = BTreeSet::new();
         let entries = policy.view.iter().filter(|entry| seen.insert(entry.written()));
         Self(entries.filter_map(open).collect())
@@ -90,7 +92,7 @@ impl Written {
 }
 
 impl Usage {
-    /// Begins, inside of the view.
+    /// Starts watching. Call this inside the view.
     pub(super) fn begin(policy: &Policy, written: Written, enforcer: Enforcer) -> Self {
         let mut disks = BTreeMap::new();
         for (at, folder) in written.0 {
@@ -105,7 +107,7 @@ impl Usage {
             });
             disk.devices.insert(outside.st_dev);
             disk.devices.extend(rustix::fs::stat(&at).map(|inside| inside.st_dev));
-            // A file of an overlay may have another number than the overlay's folders.
+            // A file in an overlay may have another device number than the overlay's directories.
             let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
             let nameless = openat(CWD, &at, flags, Mode::from_raw_mode(0o600));
             disk.devices
@@ -126,7 +128,7 @@ impl Usage {
         }
     }
 
-    /// What is used too much of, or when to look again.
+    /// Returns the exceeded limit, or the time until the next check.
     pub(super) fn look(&mut self) -> Result<Duration, Excess> {
         self.covers.renew();
         let (processes, own) = processes();
@@ -146,8 +148,8 @@ impl Usage {
         Ok(self.covers.pause(Duration::from_millis(left).clamp(OFTEN, RARELY)))
     }
 
-    /// Memory that is held without being any process's own: in files that live in it, in segments, in buffers. The whole machine's use of
-    /// shared memory, and the number of sockets, say whether it is worth looking for more than `scratch`.
+    /// Returns memory that belongs to no single process: files in memory, segments, buffers. The machine's shared
+    /// memory and the number of sockets tell whether it is worth measuring more than `scratch`.
     fn kept(&mut self, own: u64, scratch: u64) -> Result<u64, Excess> {
         let began = Instant::now();
         let gained = shared().saturating_sub(self.shared);
@@ -159,10 +161,11 @@ impl Usage {
         }
         let hoard = Hoard::look(sockets, before);
         let files = scratch + nameless(Where::Memory) + segments();
-        // A file can also be mapped, so the sum counts some of it twice: the machine's figure is the bound.
+        // Mapped files count twice in this sum, so the machine's figure is the upper bound.
         let kept = files.max(hoard.mapped).max((files + hoard.mapped).min(gained));
         self.memory_due = Instant::now() + (began.elapsed() * CLOSELY).max(RARELY);
-        // What nobody can measure: a program that has such files answers for what the machine gained, if that alone is too much.
+        // Files whose size cannot be read: hold the program responsible if the machine's growth alone exceeds the
+        // limit.
         if (hoard.hides_memory || hoard.in_flight > 0) && gained > self.limits.memory {
             return Err(Excess::Memory { limit: self.limits.memory });
         }
@@ -184,8 +187,9 @@ impl Usage {
 }
 
 impl Disk {
-    /// Whether the program has taken more than it may. Its folders are measured if it is time to, or if the disk, which has
-    /// many users, has lost that much. A program with files that nobody can measure answers for that loss.
+    /// Returns whether the program used too much. Measures its directories if a close check is due, or if the disk,
+    /// which others use too, lost that much. A program with files that cannot be measured is held responsible for
+    /// that loss.
     fn is_overfull(&mut self, limits: &Resources, closely: bool, sockets: (Sockets, u64)) -> bool {
         let Some((free, files)) = self.folders.first().and_then(free) else { return false };
         let lost = (self.free.saturating_sub(free), self.files.saturating_sub(files));
@@ -208,13 +212,13 @@ impl Disk {
     }
 }
 
-/// Bytes and files that are free where a folder is.
+/// Returns the free bytes and files on a directory's file system.
 fn free(folder: &OwnedFd) -> Option<(u64, u64)> {
     let stat = rustix::fs::fstatvfs(folder).ok()?;
     Some((stat.f_bfree.saturating_mul(stat.f_frsize), stat.f_ffree))
 }
 
-/// Adds what is in a folder: bytes on disk, and files.
+/// Adds the disk usage and the number of files below a directory.
 fn measure(folder: PathBuf, used: &mut (u64, u64)) {
     let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
@@ -229,7 +233,7 @@ fn measure(folder: PathBuf, used: &mut (u64, u64)) {
     }
 }
 
-/// How many processes there are, and the memory that is theirs alone. Threads count where the kernel counts them.
+/// Counts the processes, and their private memory in bytes. Threads count only where the kernel limits them.
 fn processes() -> (u64, u64) {
     let page = rustix::param::page_size() as u64;
     let (mut count, mut pages) = (0, 0);
@@ -247,12 +251,12 @@ fn processes() -> (u64, u64) {
     (count, pages * page)
 }
 
-/// How many processes there are beside the first, as far as they still run.
+/// Counts the processes that still run, except init.
 pub(super) fn others() -> u32 {
     let runs = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let is_other = name.as_encoded_bytes().iter().all(u8::is_ascii_digit) && name != "1";
-        // The state follows the name, which ends with the last parenthesis and may hold anything.
+        // The state follows the name, which can contain anything and ends at the last parenthesis.
         let stat = || fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         is_other && stat().rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
     };
@@ -260,16 +264,16 @@ pub(super) fn others() -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Where files without a name are looked for.
+/// Where to look for unnamed files.
 #[derive(Clone, Copy)]
 enum Where<'a> {
-    /// On a disk.
+    /// On a disk, given its device numbers.
     Disk(&'a BTreeSet<u64>),
     /// In memory.
     Memory,
 }
 
-/// The bytes of files that processes hold open and that no folder has: removed ones, and those that never had a name.
+/// Returns the bytes of open files without a name: deleted ones, and those that never had one.
 fn nameless(place: Where<'_>) -> u64 {
     let mut seen = BTreeSet::new();
     let mut bytes = 0;
@@ -290,21 +294,21 @@ fn nameless(place: Where<'_>) -> u64 {
     bytes
 }
 
-/// The memory of System V segments, which outlive those who made them. The list is that of this namespace.
+/// Returns the memory of System V segments, which outlive their creators. The list is that of this ipc namespace.
 fn segments() -> u64 {
     let text = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     let resident = |line: &str| line.split_ascii_whitespace().nth(14)?.parse::<u64>().ok();
     text.lines().skip(1).filter_map(resident).sum()
 }
 
-/// The memory of the machine that files and segments in memory take.
+/// Returns the machine's shared memory (tmpfs files and segments), in bytes.
 fn shared() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Shmem:")).unwrap_or_default();
     line.trim().split(' ').next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// The bytes that a file system in memory takes.
+/// Returns the bytes used in a tmpfs.
 fn used(folder: &Path) -> u64 {
     rustix::fs::statvfs(folder).map_or(0, |stat| (stat.f_blocks - stat.f_bfree) * stat.f_frsize)
 }

@@ -1,8 +1,8 @@
-//! The program's file system: a new root that has only what the policy shows.
+//! The program's file system (the view): a new root with only what the policy shows.
 //!
-//! Everything that is to be shown is taken hold of first, while the machine's own file system is still the root, as copies of its
-//! mounts that hang nowhere. Then an empty root is made and they are hung into it, one after another. Folders that an
-//! agent has written to are among them, so no step follows a symbolic link: a planted one would lead out of the new root.
+//! First opens everything to show as detached mounts, while the machine's file system is still the root. Then creates
+//! an empty root and attaches them to it one by one. Some of these directories were writable for an agent, so no step
+//! follows a symlink: a planted one would lead out of the new root.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,30 +26,31 @@ use super::landlock;
 use super::layer::{self, Layers};
 use crate::sandbox::{Entry, Policy, What};
 
-/// The devices that every program may count on.
+/// Devices that every program may expect.
 pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Parts of /proc through which a program that is root could change the machine, whatever its namespaces: to be read only.
+/// Parts of /proc through which a root program could change the machine, whatever its namespaces. Mounted read-only.
 const PROC_READ_ONLY: [&str; 4] = ["sys", "irq", "bus", "fs"];
-/// Parts of it that tell or do what is nobody's business in there.
+/// Parts of /proc that leak information about the machine or act on it.
 const PROC_HIDDEN: [&str; 8] =
     ["kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "scsi"];
 
-/// Folders that the kernel makes up: no layer can be laid over them, and nobody can put a socket there.
+/// Virtual file systems of the kernel: they cannot be overlaid, and cannot contain sockets.
 const KERNEL_FOLDERS: [&str; 2] = ["/sys", "/proc"];
 
-/// Where the new root is hung before it becomes the root. Every machine has it, and nothing of it is needed any more by then.
+/// Where the new root is mounted before it becomes the root. Every machine has this directory, and it is unused by
+/// then.
 pub(super) const PLACE: &str = "/proc";
 
-/// An empty file of the new root while it is made; copies of it lie over every file that is hidden.
+/// An empty file in the new root during setup; copies of it cover hidden files.
 const EMPTY: &str = ".empty";
 
-/// Pages of memory that folders of the new root itself take: names only.
+/// Size limit of the new root itself: it has only names.
 const ROOT_SIZE: &str = "4m";
-/// The share of memory that a scratch folder may take, as the kernel's own default is for /dev/shm.
+/// Size limit of a scratch directory, as a share of memory; the kernel's default for /dev/shm.
 const SCRATCH_SIZE: &str = "50%";
 
-/// The part of a user's inotify instances and watches that one sandbox may take, and what it gets in any case.
+/// The fraction of a user's inotify instances and watches that one sandbox gets, and the minimum.
 const INOTIFY_SHARE: u64 = 4;
 const LEAST_INOTIFY: u64 = 16;
 
@@ -57,7 +58,7 @@ const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 pub(super) const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID;
 pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 
-/// What could not be done, and with which place.
+/// A failed operation and its path.
 pub(super) struct Trouble {
     pub(super) errno: Errno,
     pub(super) place: String,
@@ -70,15 +71,15 @@ fn at(place: impl AsRef<Path>) -> impl FnOnce(Errno) -> Trouble {
     move |errno| Trouble { errno, place }
 }
 
-/// Something to be hung into the new root.
+/// Something to place in the new root.
 enum Piece {
     Mount(PathBuf, OwnedFd),
     Link(PathBuf, PathBuf),
     Hidden(PathBuf),
 }
 
-/// Makes the policy's file system the root of this process, and says what the machine could not do. Must run in a mount and pid
-/// namespace of its own. `limit` processes are the most that can exist in it.
+/// Makes the policy's file system the root of this process, and returns the walls that the machine cannot build. Must
+/// run in separate mount and pid namespaces. `limit` is the maximum number of processes.
 pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let mut missing = Missing::default();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(at("/"))?;
@@ -108,7 +109,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
         link(&root, &Path::new("/dev").join(name), Path::new(to))?;
     }
     hang(&root, Path::new("/dev/shm"), &scratch().map_err(at("/dev/shm"))?)?;
-    // Terminals of its own. Some containers refuse them, and few programs want one.
+    // Separate terminals. Some containers refuse them, and few programs need one.
     let terminals = [("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")];
     if let Ok(terminals) = new_file_system("devpts", &terminals, MountAttrFlags::MOUNT_ATTR_NOEXEC) {
         hang(&root, Path::new("/dev/pts"), &terminals)?;
@@ -121,7 +122,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
         }
         close_proc(&root)?;
     } else {
-        // The machine's own would show the processes of everybody. So there is none.
+        // The machine's /proc would show all its processes, so mount none.
         folder(&root, Path::new("/proc"))?;
         missing.add(Wall::Proc);
         missing.add(Wall::Processes);
@@ -134,7 +135,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
             Piece::Hidden(place) => hidden.extend(hide(&root, &place)?),
         }
     }
-    // Only now: entries that lie in a hidden folder had to be hung into it.
+    // Do this last: entries inside a hidden directory had to be attached first.
     for mount in hidden {
         restrict_mount(&mount, READ_ONLY, Depth::This).map_err(at("/"))?;
     }
@@ -147,7 +148,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     Ok(missing)
 }
 
-/// Takes hold of what an entry shows. Nothing of what may be missing is not an error.
+/// Opens what an entry shows. Skips optional entries that do not exist.
 fn take<'a>(
     entry: &'a Entry,
     layers: &mut Layers<'a>,
@@ -168,12 +169,12 @@ fn take<'a>(
         What::Write => real(place).and_then(|found| copy(found, Path::new(""), NO_DEVICES)),
         What::Bound { source } => copy(CWD, source, NO_DEVICES),
         What::Scratch => scratch(),
-        // Without its lower folders it would be another place, so there is nothing to fall back on.
+        // There is no fallback: without its lower directories this would be a different directory.
         What::Layered { lower, inside, upper } => layers.layered(inside, lower, upper),
         What::Overlaid { whole, upper } => match layers.written(place, whole, upper) {
             Ok(mount) => Ok(mount),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
-            // To be read is better than not to be there.
+            // Read-only is better than missing.
             Err(_) => {
                 missing.add(Wall::Overlay);
                 return take_to_read(place, layers, missing, pieces);
@@ -184,9 +185,9 @@ fn take<'a>(
     Ok(())
 }
 
-/// Takes hold of a place to be read: a file as it is, a folder through a layer, in which no socket of the machine answers.
+/// Opens a path for reading: a file as it is, a directory through a layer, which disconnects sockets of the machine.
 ///
-/// A folder with mounts below it is shown by its children, because the kernel lays no layer over it.
+/// A directory with mounts below it is shown entry by entry, because the kernel does not overlay it.
 fn take_to_read(
     place: &Path,
     layers: &mut Layers<'_>,
@@ -229,7 +230,7 @@ fn take_to_read(
     }
 }
 
-/// Opens a place of the machine. A policy names real paths, so a link on the way was put there since, perhaps by an agent.
+/// Opens a path of the machine. Policies have real paths, so a symlink in one was placed later, perhaps by an agent.
 fn real(place: &Path) -> std::result::Result<OwnedFd, Errno> {
     openat2(CWD, place, ANYTHING, FileMode::empty(), ResolveFlags::NO_SYMLINKS)
 }
@@ -247,7 +248,7 @@ fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
     Ok(devices)
 }
 
-/// A copy of what is mounted at a place below a folder, or at that itself, with everything below it, that hangs nowhere yet.
+/// Returns a detached, recursive copy of the mount at a path.
 pub(super) fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -284,7 +285,7 @@ fn new_file_system(
     fsmount(&system, FsMountFlags::FSMOUNT_CLOEXEC, usual | attributes)
 }
 
-/// Hangs a mount at a place of the new root.
+/// Attaches a mount at a path of the new root.
 fn hang(root: &OwnedFd, place: &Path, mount: &OwnedFd) -> Result<()> {
     let is_folder = FileType::from_raw_mode(fstat(mount).map_err(at(place))?.st_mode) == FileType::Directory;
     let target = if is_folder { folder(root, place)? } else { file(root, place)? };
@@ -300,7 +301,8 @@ fn link(root: &OwnedFd, place: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Lays nothing over what is at a place, if anything is; a folder is given back, to be closed when all is in its place.
+/// Covers the file or directory at a path, if there is one. Returns the mount of a directory, to make it read-only at
+/// the end.
 fn hide(root: &OwnedFd, place: &Path) -> Result<Option<OwnedFd>> {
     let Some(target) = find(root, place).map_err(at(place))? else { return Ok(None) };
     let kind = FileType::from_raw_mode(fstat(&target).map_err(at(place))?.st_mode);
@@ -319,33 +321,33 @@ pub(super) fn empty_folder() -> std::result::Result<OwnedFd, Errno> {
     new_file_system("tmpfs", &[("mode", "0755"), ("size", ROOT_SIZE)], MountAttrFlags::empty())
 }
 
-/// The pid namespace has a limit of its own, which the kernel keeps: no count of processes can be outrun.
+/// Sets the process limit of the pid namespace. The kernel enforces it, so no fork bomb can outrun it.
 fn limit_processes(root: &OwnedFd, limit: u32) -> std::result::Result<(), Errno> {
-    /// The kernel takes no number below this one.
+    /// The lowest value that the kernel accepts.
     const LEAST: u32 = 301;
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let file = openat(root, "proc/sys/kernel/pid_max", flags, FileMode::empty())?;
-    // Before version 6.14 there was one number for the whole machine, and it is not ours to change: it is owned by
-    // somebody else, or, for root, would be refused on a read-only mount only later. So the version is looked at.
+    // Before Linux 6.14 there was one value for the whole machine, which we must not change: it belongs to another
+    // user, or, for root, would be refused only later by the read-only mount. So check the version.
     if !kernel_has_own_pid_max() {
         return Err(Errno::OPNOTSUPP);
     }
     rustix::io::write(&file, limit.max(LEAST).to_string().as_bytes()).map(drop)
 }
 
-/// Sets the kernel's limits of this user namespace: no further namespaces, and a share of the inotify instances and watches that all
-/// programs of a user have together. A kernel without one of them keeps what it has, which `doctor` says.
+/// Sets the kernel's limits for this user namespace: no further namespaces, and a share of the user's inotify
+/// instances and watches. If the kernel lacks one of them, its value stays, which `doctor` reports.
 fn limit_namespace(root: &OwnedFd) {
     let path = |name: &str| format!("proc/sys/user/{name}");
     let set = |name: &str, value: u64| -> std::result::Result<(), Errno> {
         let file = openat(root, path(name), OFlags::WRONLY | OFlags::CLOEXEC, FileMode::empty())?;
         rustix::io::write(&file, value.to_string().as_bytes()).map(drop)
     };
-    // Not those of mounts: the kernel makes one for each mount that does not hang anywhere yet, and more of those follow.
+    // Except mount namespaces: the kernel creates one for each detached mount, and more of those follow.
     for kind in ["cgroup", "ipc", "net", "pid", "time", "user", "uts"] {
         let _ = set(&format!("max_{kind}_namespaces"), 0);
     }
-    // A new namespace begins without a limit of its own, so the whole is what the machine gives to each user.
+    // A new namespace starts without its own limit, so read the machine's limit per user.
     for (own, whole) in [
         ("max_inotify_instances", "proc/sys/fs/inotify/max_user_instances"),
         ("max_inotify_watches", "proc/sys/fs/inotify/max_user_watches"),
@@ -388,20 +390,20 @@ pub(super) const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 pub(super) const ANYTHING: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Opens a place below a root. The kernel refuses every link on the way, and every way out.
+/// Opens a path below a root. The kernel refuses symlinks and paths that leave the root.
 pub(super) fn open(root: &OwnedFd, place: &Path, flags: OFlags) -> std::result::Result<OwnedFd, Errno> {
     let inside = place.strip_prefix("/").unwrap_or(place);
     let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
     openat2(root, inside, flags, FileMode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
 }
 
-/// The folder in which a place is, made where it is missing, and its name there.
+/// Opens the parent directory of a path, creating it if missing, and returns the file name.
 fn parent<'a>(root: &OwnedFd, place: &'a Path) -> Result<(OwnedFd, &'a OsStr)> {
     let name = place.file_name().ok_or(Errno::INVAL).map_err(at(place))?;
     Ok((folder(root, place.parent().unwrap_or(Path::new("/")))?, name))
 }
 
-/// The folder at a place, made where it is missing.
+/// Opens the directory at a path, creating it if missing.
 fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     match open(root, place, FOLDER) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
@@ -411,7 +413,7 @@ fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     let make = || {
         let mode = FileMode::from_raw_mode(0o755);
         if mkdirat(&parent, name, mode) == Err(Errno::EXIST) {
-            // An agent has put something else in the way, in a folder of its own.
+            // An agent placed something else here, in a directory of its own.
             unlinkat(&parent, name, AtFlags::empty())?;
             mkdirat(&parent, name, mode)?;
         }
@@ -420,7 +422,7 @@ fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     make().map_err(at(place))
 }
 
-/// The file at a place, made where it is missing.
+/// Opens the file at a path, creating it if missing.
 fn file(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     let (parent, name) = parent(root, place)?;
     let make = || -> std::result::Result<OwnedFd, Errno> {
@@ -439,7 +441,7 @@ fn file(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     make().map_err(at(place))
 }
 
-/// What is at a place, if anything is, without following a link.
+/// Opens what is at a path, if anything. Follows no symlinks.
 fn find(root: &OwnedFd, place: &Path) -> std::result::Result<Option<OwnedFd>, Errno> {
     match open(root, place, ANYTHING) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
