@@ -1,13 +1,13 @@
-//! Which addresses a name may lead to. A name belongs to whoever runs its DNS, and that may be the agent's accomplice: a
-//! listed name that leads into the machine, its network or the cloud's metadata service would open them all.
+//! Decides which addresses a host name may resolve to. Whoever runs a name's DNS controls where it points, and may
+//! work with the agent: an allowed name could point to the machine, its network or the cloud's metadata service.
 //!
-//! So a name leads to public addresses only. What is not public has to be listed as itself.
+//! So a name may resolve to public addresses only. An address that is not public must be listed itself.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is not public for; `None` for one that the whole world can reach.
+/// Returns why an address is not public; `None` if it is.
 ///
-/// Where a range has hardly any use, it counts as not public: who needs it can list it.
+/// Rarely used ranges count as not public: list such an address if you need it.
 pub fn not_public(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => not_public_v4(address),
@@ -41,17 +41,17 @@ fn not_public_v6(address: Ipv6Addr) -> Option<&'static str> {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("unspecified"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("loopback"),
-        // IPv4 in the clothes of IPv6: mapped, translated (RFC 6052), 6to4. The system may unwrap them on the way.
+        // IPv4 embedded in IPv6: mapped, translated (RFC 6052), 6to4. The system may unwrap them on the way.
         [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, _, _, _, _, _] => inner(high, low),
         [0xfe80..=0xfebf, ..] => Some("link-local"),
         [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Some("private"),
         [0xff00..=0xffff, ..] => Some("multicast"),
-        // Special purposes (among them Teredo, which hides an IPv4 address), documentation.
+        // Special purposes (among them Teredo, which hides an IPv4 address) and documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some("reserved"),
         [0x2000..=0x3fff, ..] => None,
-        // Only 2000::/3 is handed out.
+        // Only 2000::/3 is allocated.
         _ => Some("reserved"),
     }
 }
@@ -64,7 +64,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// First and last address of every range that is not public, and what is just outside where that is public.
+    /// First and last address of every range that is not public, and the public addresses next to it.
     const V4: [(&str, &str, &str, &[&str]); 16] = [
         ("0.0.0.0", "0.255.255.255", "unspecified", &["1.0.0.0"]),
         ("10.0.0.0", "10.255.255.255", "private", &["9.255.255.255", "11.0.0.0"]),
@@ -106,7 +106,8 @@ mod tests {
         let number = |text: &str| u32::from(text.parse::<Ipv4Addr>().expect("an address"));
         let listed: Vec<_> =
             V4.iter().map(|(first, last, why, _)| (number(first)..=number(last), *why)).collect();
-        // The table is in order, so one look ahead is enough. Blocks of 256: no range is smaller, but for the last address.
+        // The table is sorted, so one entry of lookahead is enough. Step by 256: no range is smaller, except the last
+        // address.
         let mut ahead = listed.iter().peekable();
         for address in (0..=u32::MAX - 256).step_by(256) {
             while ahead.next_if(|(range, _)| *range.end() < address).is_some() {}

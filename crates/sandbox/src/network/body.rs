@@ -1,50 +1,50 @@
-//! Where the body of a request ends, found while it passes: what comes after it would be another request, which nobody checked.
+//! Finds the end of an HTTP request body while streaming it. Bytes after it would be a second, unchecked request.
 
 use super::request::Body;
 
-/// Counts a body as it passes.
+/// Tracks a body while it is streamed.
 pub struct Meter(State);
 
 enum State {
-    /// So many bytes are left.
+    /// Fixed length: bytes left.
     Left(u64),
-    /// In chunks.
+    /// Chunked encoding.
     Chunks(Chunk),
 }
 
-/// The place within a chunk.
+/// Position within a chunked body.
 #[derive(Clone, Copy)]
 enum Chunk {
-    /// Its size, with the digits so far.
+    /// In the chunk size, with the digits so far.
     Size { digits: u8, size: u64 },
-    /// What may follow the size, which has no meaning here.
+    /// In a chunk extension, which is ignored.
     Extension { size: u64 },
-    /// The end of the line with the size.
+    /// Before the LF of the size line.
     SizeEnd { size: u64 },
-    /// Its bytes, so many left.
+    /// In the chunk data, with the bytes left.
     Data { left: u64 },
-    /// The end of its bytes.
+    /// Before the CR after the data.
     DataEnd,
-    /// The line end after them.
+    /// Before the LF after the data.
     DataEndLine,
-    /// The start of a line after the last chunk.
+    /// At the start of a line after the last chunk.
     Trailer,
     /// Within such a line.
     TrailerLine,
-    /// The end of such a line.
+    /// Before the LF of such a line.
     TrailerEnd,
-    /// The end of an empty one.
+    /// Before the LF of the final empty line.
     LastEnd,
-    /// Over.
+    /// After the body.
     Over,
 }
 
-/// A body that is not what its head says it is.
+/// The body does not match its headers or encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
 impl Meter {
-    /// For a body of this kind.
+    /// Creates a meter for a body of this kind.
     pub fn new(body: Body) -> Self {
         Self(match body {
             Body::Length(length) => State::Left(length),
@@ -52,12 +52,12 @@ impl Meter {
         })
     }
 
-    /// Whether the body is over.
+    /// Returns whether the body is complete.
     pub fn is_over(&self) -> bool {
         matches!(self.0, State::Left(0) | State::Chunks(Chunk::Over))
     }
 
-    /// How many of these bytes, which come next, belong to the body.
+    /// Consumes the next bytes. Returns how many of them belong to the body.
     pub fn take(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         match &mut self.0 {
             State::Left(left) => {
@@ -87,9 +87,9 @@ impl Meter {
 }
 
 impl Chunk {
-    /// The place after a byte, everywhere but within a chunk's own bytes.
+    /// Returns the position after a byte. Not for chunk data.
     fn after(self, byte: u8) -> Result<Self, Broken> {
-        // Enough for any real chunk, and no overflow.
+        // Enough for any real chunk, without overflow.
         const MOST_DIGITS: u8 = 15;
         Ok(match (self, byte) {
             (Self::Size { digits: 1.., size } | Self::Extension { size }, b'\r') => Self::SizeEnd { size },
@@ -117,7 +117,8 @@ impl Chunk {
 mod tests {
     use super::*;
 
-    /// Takes a text in pieces of a size; how much of it was the body, and whether the body was over.
+    /// Feeds a text in pieces of a given size. Returns the length of the body in it, and whether the body was
+    /// complete.
     fn taken(body: Body, text: &str, piece: usize) -> Result<(usize, bool), Broken> {
         let mut meter = Meter::new(body);
         let mut all = 0;

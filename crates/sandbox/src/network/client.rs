@@ -1,4 +1,4 @@
-//! One client, from its first byte to its last: what it asks for is read, checked, connected, passed on and logged.
+//! Serves one client of the proxy: reads its request, checks it, connects, relays and logs.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
@@ -15,31 +15,31 @@ use super::relay::{self, Upward};
 use super::request::{self, Malformed, Request, Scan};
 use super::{Limits, Outside, Permit, Role};
 
-/// The largest head of a request. Servers take 8 KiB.
+/// The largest request head. Servers usually accept 8 KiB.
 const HEAD: usize = 16 * 1024;
-/// For an answer to be taken by the client, and for the client to end after it.
+/// Time for the client to read an error response and close the connection.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// What is read of a client that goes on talking after it was answered.
+/// The most that is read from a client after its response.
 const DRAINED: usize = 256 * 1024;
-/// Addresses of a name that are tried.
+/// How many addresses of a name to try.
 const MOST_ADDRESSES: u32 = 8;
-/// Of the thread that looks up a name: the system's resolver loads modules of its own.
+/// Stack size of a DNS lookup thread: the system's resolver loads modules of its own.
 const LOOKUP_STACK: usize = 512 * 1024;
 
-/// How a request that is not granted is answered.
+/// Status of an error response.
 #[derive(Clone, Copy)]
 pub enum Status {
-    /// It was not understood.
+    /// The request is malformed.
     Malformed,
-    /// It is not allowed.
+    /// The target is not allowed.
     Refused,
-    /// There is no way.
+    /// The target cannot be reached.
     Unreachable,
-    /// There are too many.
+    /// There are too many connections.
     Full,
 }
 
-/// An answer with a line of words.
+/// Returns a response with a one-line body.
 pub fn answer(status: Status, words: &str) -> Vec<u8> {
     let status = match status {
         Status::Malformed => "400 Bad Request",
@@ -53,13 +53,13 @@ pub fn answer(status: Status, words: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\n{kind}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
-/// A way that was not opened.
+/// A connection that was not opened.
 struct Closed {
     verdict: Verdict,
     reason: String,
 }
 
-/// What lets through, and what is known to do so.
+/// Checks, opens and logs connections.
 pub struct Gate {
     hosts: Hosts,
     log: Log,
@@ -67,17 +67,17 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate for these hosts.
+    /// Creates a gate for these hosts.
     pub fn new(hosts: &[Host], log: Log, outside: Outside) -> Self {
         Self { hosts: Hosts::new(hosts), log, outside }
     }
 
-    /// What clients may use up.
+    /// Returns the limits for clients.
     pub fn limits(&self) -> &Limits {
         &self.outside.limits
     }
 
-    /// Logs a client that was one too many.
+    /// Logs a connection that was refused because there are too many.
     pub fn full(&self) {
         self.note(None, Verdict::Refused, "too many connections at a time");
     }
@@ -140,7 +140,7 @@ impl Gate {
         self.pass(client, &server, &to, first, upward);
     }
 
-    /// Passes bytes, and logs how many.
+    /// Relays bytes and logs their number.
     fn pass(&self, client: &TcpStream, server: &TcpStream, to: &Target, first: Vec<u8>, upward: Upward) {
         let opening = Opening {
             host: &to.host.text(),
@@ -154,14 +154,14 @@ impl Gate {
         self.log.end(number, passed);
     }
 
-    /// Logs what was not granted.
+    /// Logs a connection that was not granted.
     fn note(&self, to: Option<&Target>, verdict: Verdict, reason: &str) {
         let host = to.map(|to| to.host.text()).unwrap_or_default();
         let port = to.map_or(0, |to| to.port);
         self.log.connection(&Opening { host: &host, port, address: None, verdict, reason: Some(reason) });
     }
 
-    /// The head of a request, and what came after it.
+    /// Reads the request head. Returns it and the bytes after it.
     fn head(&self, mut client: &TcpStream) -> Result<(Vec<u8>, Vec<u8>), Malformed> {
         let until = Instant::now() + self.outside.limits.head;
         let mut bytes = Vec::new();
@@ -188,7 +188,7 @@ impl Gate {
         }
     }
 
-    /// Connects to what is listed, at an address that was checked.
+    /// Connects to a listed host, at a checked address.
     fn open(&self, to: &Target, permit: &Arc<Permit>) -> Result<TcpStream, Closed> {
         let refused = |reason| Closed { verdict: Verdict::Refused, reason };
         let unreachable = |reason| Closed { verdict: Verdict::Unreachable, reason };
@@ -202,13 +202,13 @@ impl Gate {
         self.connect(&addresses, to.port).map_err(unreachable)
     }
 
-    /// Looks a name up, in a thread of its own because the system's resolver has no limit of time. The thread keeps the
-    /// connection's permit, so that there are never more of them than connections.
+    /// Resolves a name in a separate thread, because the system's resolver has no timeout. The thread holds the
+    /// connection's permit, so there are never more lookups than connections.
     fn look_up(&self, name: String, permit: &Arc<Permit>) -> Result<Vec<IpAddr>, String> {
         let (sender, receiver) = mpsc::channel();
         let (resolve, permit) = (Arc::clone(&self.outside.resolve), Arc::clone(permit));
         let work = move || {
-            // Nobody may wait any more.
+            // The receiver may have timed out.
             let _ = sender.send(resolve(&name));
             drop(permit);
         };
@@ -222,14 +222,14 @@ impl Gate {
         }
     }
 
-    /// Connects to the first address that answers. Each gets its share of the time.
+    /// Connects to the first address that answers. Divides the remaining time among the addresses.
     fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, String> {
         let until = Instant::now() + self.outside.limits.connect;
         let count = u32::try_from(addresses.len()).unwrap_or(u32::MAX).min(MOST_ADDRESSES);
         let mut reason = "its name has no address".to_owned();
         for (left, address) in (1..=count).rev().zip(addresses) {
             let share = until.saturating_duration_since(Instant::now()) / left;
-            // Zero is refused by the system as a mistake.
+            // The system rejects a timeout of zero.
             let share = share.max(Duration::from_millis(1));
             match TcpStream::connect_timeout(&SocketAddr::new(*address, port), share) {
                 Ok(server) if server.set_nonblocking(true).is_ok() => {
@@ -244,7 +244,7 @@ impl Gate {
     }
 }
 
-/// The answer to a client that was not let through, for the person who reads what the program makes of it.
+/// Returns the error response, with an explanation for the person who reads the program's output.
 fn explained(to: &Target, closed: &Closed) -> Vec<u8> {
     let reason = &closed.reason;
     match closed.verdict {
@@ -254,7 +254,7 @@ fn explained(to: &Target, closed: &Closed) -> Vec<u8> {
         Verdict::Malformed => answer(Status::Malformed, &format!("{to}: {reason}")),
         Verdict::Refused => {
             let text = to.to_string();
-            // As it is written in the list: without the port that needs not be written.
+            // As the list writes it: without a default port.
             let entry = text.parse::<Host>().map_or(text, |host| host.to_string());
             let how = if Why::of(closed.verdict, reason) == Why::NotPublic {
                 "a person who wants that lists the address itself in `hosts` of [network] in .acquit/acquit.toml"
@@ -269,7 +269,7 @@ fn explained(to: &Target, closed: &Closed) -> Vec<u8> {
     }
 }
 
-/// Sends all of it, in time.
+/// Sends all bytes, or returns false on timeout or error.
 fn send(mut client: &TcpStream, mut bytes: &[u8], limit: Duration) -> bool {
     let until = Instant::now() + limit;
     while !bytes.is_empty() {
@@ -287,7 +287,7 @@ fn send(mut client: &TcpStream, mut bytes: &[u8], limit: Duration) -> bool {
     true
 }
 
-/// Answers for the last time, and reads on until the client ends: closing before would take the answer from it.
+/// Sends a last response and reads until the client closes. Closing earlier would discard the response.
 fn farewell(mut client: &TcpStream, bytes: &[u8]) {
     let until = Instant::now() + FAREWELL;
     if !send(client, bytes, FAREWELL) || client.shutdown(Shutdown::Write).is_err() {

@@ -1,7 +1,7 @@
-//! The log of the proxy: every connection, granted or refused, a line of JSON each, and one more when it ends.
+//! The proxy's log: one line of JSON for every connection, granted or refused, and another when it ends.
 //!
-//! A line is one write to a file that is opened for appending, so a proxy that is killed leaves whole lines. The log is bounded:
-//! a program that asks in a loop fills it, and not the disk.
+//! Each line is one write to a file opened for appending, so a killed proxy leaves complete lines. The log has a
+//! maximum size, so a program that connects in a loop cannot fill the disk.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -15,73 +15,73 @@ use serde::{Deserialize, Serialize};
 
 use super::relay::Passed;
 
-/// The largest log: some twenty thousand connections.
+/// Maximum size of the log: about twenty thousand connections.
 pub const LARGEST: u64 = 4 * 1024 * 1024;
-/// Room for the line that says that no more is logged, and for one that was written at the same time.
+/// Room for the line that says the log is full, and for one written at the same time.
 const SLACK: u64 = 64 * 1024;
-/// A summary has at most so many lines: what a person reads, and an event holds.
+/// Maximum lines of a summary: readable for a person, and small enough for an event.
 const MOST_LINES: usize = 50;
 
-/// Why most connections are refused.
+/// Reason of most refusals.
 pub(super) const NOT_LISTED: &str = "it is not listed";
 
-/// Why others are, before the address.
+/// Start of the reason if a name resolves to an address that is not public; the address follows.
 pub(super) const LEADS_TO: &str = "its name leads to ";
 
-/// What became of a connection.
+/// Result of a connection attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It may not be.
+    /// Not allowed.
     Refused,
-    /// It was made.
+    /// Connected.
     Granted,
-    /// It may be, but there is no way.
+    /// Allowed, but the host cannot be reached.
     Unreachable,
-    /// What was asked for was not understood.
+    /// The request was malformed.
     Malformed,
-    /// Stands for all further ones: the log is full.
+    /// Stands for all further connections: the log is full.
     Unlogged,
 }
 
-/// A connection that a program asked for.
+/// A connection attempt of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
-    /// When.
+    /// Time of the attempt.
     pub at: Timestamp,
-    /// To which host, as the program named it. Empty if that was not understood.
+    /// The host, as the program named it. Empty if the request was malformed.
     pub host: String,
-    /// To which port of it.
+    /// The port.
     pub port: u16,
-    /// The address that was connected to.
+    /// The address connected to.
     pub address: Option<IpAddr>,
-    /// What became of it.
+    /// The result.
     pub verdict: Verdict,
-    /// Why, if it was not granted.
+    /// Why it was not granted.
     pub reason: Option<String>,
     /// When it ended, if it has and that was logged.
     pub ended: Option<Timestamp>,
-    /// Bytes that the program sent.
+    /// Bytes sent by the program.
     pub up: u64,
-    /// Bytes that it got.
+    /// Bytes received by the program.
     pub down: u64,
 }
 
-/// What stood in the way of a connection, as far as somebody can do something about it.
+/// Causes of failure that the user can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// No list has its host.
+    /// The host is not in the list.
     NotListed,
-    /// Its name leads to an address that is not public.
+    /// The name resolves to an address that is not public.
     NotPublic,
-    /// There is no such name.
+    /// The name does not exist.
     NoSuchName,
-    /// Something else, or nothing.
+    /// Something else, or it did not fail.
     Other,
 }
 
 impl Why {
-    /// What the words of a log line say. The proxy and the resolver write them; nobody else reads them.
+    /// Derives the cause from the reason in a log line. Only the proxy and the resolver write these texts.
     pub(super) fn of(verdict: Verdict, reason: &str) -> Self {
         const NO_SUCH_NAME: [&str; 2] = ["Name or service not known", "nodename nor servname provided"];
         match verdict {
@@ -100,7 +100,7 @@ impl Why {
 }
 
 impl Connection {
-    /// What stood in its way.
+    /// Returns why the connection failed.
     pub fn why(&self) -> Why {
         Why::of(self.verdict, self.reason.as_deref().unwrap_or_default())
     }
@@ -129,7 +129,7 @@ enum Line {
     },
 }
 
-/// The log while it is written.
+/// A log being written.
 pub struct Log {
     now: fn() -> Timestamp,
     state: Mutex<State>,
@@ -137,34 +137,34 @@ pub struct Log {
 
 struct State {
     file: File,
-    /// Bytes that may still be written; `None` once it was said that there are no more.
+    /// Bytes that may still be written; `None` once the log was marked as full.
     left: Option<u64>,
     next: u64,
 }
 
-/// What is known when a connection is logged.
+/// What to log about a connection attempt.
 pub struct Opening<'a> {
-    /// The host, empty if unknown.
+    /// The host; empty if unknown.
     pub host: &'a str,
-    /// The port, 0 if unknown.
+    /// The port; 0 if unknown.
     pub port: u16,
-    /// The address that was connected to.
+    /// The address connected to.
     pub address: Option<IpAddr>,
-    /// What became of it.
+    /// The result.
     pub verdict: Verdict,
-    /// Why, if not granted.
+    /// Why it was not granted.
     pub reason: Option<&'a str>,
 }
 
 impl Log {
-    /// Goes on with a file that was opened for appending.
+    /// Continues a log file that is open for appending.
     pub fn new(file: File, now: fn() -> Timestamp) -> Self {
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         let left = Some(LARGEST.saturating_sub(size));
         Self { now, state: Mutex::new(State { file, left, next: 0 }) }
     }
 
-    /// Logs a connection, and gives it a number.
+    /// Logs a connection attempt. Returns its number.
     pub fn connection(&self, opening: &Opening) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let number = state.next;
@@ -182,7 +182,7 @@ impl Log {
         number
     }
 
-    /// Logs the end of one.
+    /// Logs the end of a connection.
     pub fn end(&self, number: u64, passed: Passed) {
         let at = (self.now)();
         let line = Line::End { number, at, up: passed.up, down: passed.down };
@@ -204,7 +204,8 @@ impl State {
         }
     }
 
-    /// Writes a line if there is room for it; its length then. A log that cannot be written must not end the connections.
+    /// Writes a line if there is room, and returns its length. Ignores errors: a log failure must not end
+    /// connections.
     fn write(&mut self, line: &Line, room: u64) -> Option<u64> {
         let mut text = serde_json::to_vec(line).ok()?;
         text.push(b'\n');
@@ -213,7 +214,7 @@ impl State {
     }
 }
 
-/// Reads a log. Lines that are not whole or not understood are left out; so is a file that is none.
+/// Reads a log. Skips incomplete and unknown lines; returns nothing for a file that is not a log.
 pub fn read_log(path: &Path) -> Vec<Connection> {
     let text = crate::untrusted::text(path, LARGEST + SLACK).ok().flatten().unwrap_or_default();
     let mut all: Vec<Connection> = Vec::new();
@@ -246,7 +247,7 @@ pub fn read_log(path: &Path) -> Vec<Connection> {
     all
 }
 
-/// Names and reasons have no other characters; a file that somebody else touched may.
+/// Replaces unprintable characters. The proxy writes none, but another process may have changed the file.
 fn shown(text: &str) -> String {
     text.chars()
         .take(300)
@@ -254,12 +255,12 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// The host of a line of [`summary`] that tells of a refusal which listing the host would end; as the configuration writes it.
+/// Returns the host to add to the configuration, if a [`summary`] line shows a refusal that this would fix.
 pub fn refused_host(line: &str) -> Option<String> {
     let (place, rest) = line.split_once(" refused ")?;
     let (name, port) = place.rsplit_once(':')?;
     let name = match rest.split_once(LEADS_TO) {
-        // The name is listed; its address in the user's own network is not.
+        // The name is listed, but its address in the user's own network is not.
         Some((_, address)) => match address.split(',').next()? {
             address if address.contains(':') => format!("[{address}]"),
             address => address.to_owned(),
@@ -271,7 +272,7 @@ pub fn refused_host(line: &str) -> Option<String> {
     Some(host.to_string())
 }
 
-/// A line for each host, port and verdict, with how often; what was refused first.
+/// Returns a line for each host, port and verdict, with the number of connections. Refusals come first.
 pub fn summary(connections: &[Connection]) -> Vec<String> {
     #[derive(Default)]
     struct Sum<'a> {

@@ -1,8 +1,9 @@
-//! The only way out of a network namespace without a route: a proxy that lets through what is listed, and logs everything.
+//! The proxy: the only way out of a network namespace without routes. Connects to listed hosts only, and logs
+//! everything.
 //!
-//! The listening sockets lie inside the namespace, where they were made; the process that accepts on them lies outside, and
-//! connects onward from there. So a program inside reaches the listed hosts and nobody else, whatever it does: there is no
-//! other socket that leads anywhere. Clients are hostile: every size, every number and every wait has a limit in [`Limits`].
+//! The listening sockets were created inside the namespace and stay there. The process that accepts on them runs
+//! outside and connects from there. So a program inside reaches the listed hosts and nothing else, whatever it does:
+//! no other socket leads out. Clients are hostile: every size, number and wait has a limit in [`Limits`].
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,68 +37,68 @@ pub use variables::variables;
 pub struct Listener {
     /// The socket.
     pub socket: TcpListener,
-    /// What its clients are given.
+    /// What it offers to clients.
     pub role: Role,
 }
 
-/// What the clients of a socket are given.
+/// What a socket offers to its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A proxy that they have to ask.
+    /// An HTTP proxy.
     Proxy,
-    /// This host, as if it listened there itself: for a service on the machine's own loopback, which programs do not look for
-    /// behind a proxy. It has to be listed like any other.
+    /// A connection to this host, as if it listened there itself: for services on the machine's loopback, which
+    /// programs do not look for behind a proxy. The host must be listed like any other.
     Forward(Host),
 }
 
-/// Finds the addresses of a name.
+/// Resolves a name to addresses.
 pub type Resolve = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// What the proxy has around it.
+/// The proxy's dependencies.
 #[derive(Clone)]
 pub struct Outside {
-    /// Finds the addresses of a name.
+    /// Resolves a name to addresses.
     pub resolve: Resolve,
-    /// The clock for the times in the log.
+    /// The clock for log entries.
     pub now: fn() -> Timestamp,
-    /// What clients may use up.
+    /// Limits for clients.
     pub limits: Limits,
 }
 
-/// What clients may use up. Each has its reason at [`Limits::default`].
+/// Limits for clients. [`Limits::default`] has the reason for each.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at a time.
+    /// Maximum number of connections.
     pub connections: usize,
-    /// For a request's head to be there.
+    /// Timeout for receiving a request head.
     pub head: Duration,
-    /// For a name to be looked up.
+    /// Timeout for a DNS lookup.
     pub lookup: Duration,
-    /// For a connection to be made.
+    /// Timeout for connecting.
     pub connect: Duration,
-    /// Without a byte in either way.
+    /// Maximum time without a byte in either direction.
     pub idle: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            // Two descriptors each, of the 1024 that a process has by default; a package manager opens some fifty.
+            // Two descriptors each, of the 1024 a process has by default. A package manager opens about fifty.
             connections: 256,
             // A client on the same machine needs milliseconds.
             head: Duration::from_secs(10),
-            // The system's resolver asks two servers twice in that time.
+            // Enough for the system's resolver to ask two servers twice.
             lookup: Duration::from_secs(20),
-            // What is slower is not there.
+            // A host that takes longer counts as down.
             connect: Duration::from_secs(20),
-            // A model that thinks for long says nothing; most send something every minute.
+            // A model may think for a long time without output; most send something every minute.
             idle: Duration::from_mins(15),
         }
     }
 }
 
 impl Outside {
-    /// The machine itself.
+    /// Uses the machine's resolver and clock.
     pub fn system() -> Self {
         Self {
             resolve: Arc::new(|name| Ok((name, 0).to_socket_addrs()?.map(|found| found.ip()).collect())),
@@ -110,9 +111,9 @@ impl Outside {
     }
 }
 
-/// How long nothing is accepted after the system refused to: it is out of descriptors, and trying again at once does not help.
+/// Pause after `accept` failed: the process is out of descriptors, and retrying at once does not help.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
-/// Of the thread of a connection, whose buffers are not on it.
+/// Stack size of a connection's thread. Its buffers are on the heap.
 const STACK: usize = 128 * 1024;
 
 /// Serves the listeners until the process ends. `log` must be open for appending.
@@ -120,13 +121,13 @@ pub fn serve(listeners: Vec<Listener>, hosts: &[Host], log: File, outside: Outsi
     let gate = Arc::new(Gate::new(hosts, Log::new(log, outside.now), outside));
     let count = Arc::new(AtomicUsize::new(0));
     for listener in &listeners {
-        // Where this fails, accepting blocks, and only a client that goes away at the wrong moment is noticed.
+        // If this fails, `accept` blocks when a client disconnects at the wrong moment.
         let _ = listener.socket.set_nonblocking(true);
     }
     loop {
         let mut asked: Vec<PollFd> =
             listeners.iter().map(|listener| PollFd::new(&listener.socket, PollFlags::IN)).collect();
-        // Without a limit: this process has nothing else to do, and ends with its parent.
+        // No timeout: this process has nothing else to do, and dies with its parent.
         if poll(&mut asked, None).is_err() {
             continue;
         }
@@ -142,7 +143,7 @@ pub fn serve(listeners: Vec<Listener>, hosts: &[Host], log: File, outside: Outsi
     }
 }
 
-/// Gives a connection a thread of its own, or refuses it.
+/// Starts a thread for a connection, or refuses it.
 fn admit(gate: &Arc<Gate>, count: &Arc<AtomicUsize>, client: TcpStream, role: &Role) {
     if client.set_nonblocking(true).is_err() {
         return;
@@ -156,13 +157,13 @@ fn admit(gate: &Arc<Gate>, count: &Arc<AtomicUsize>, client: TcpStream, role: &R
     if !started {
         gate.full();
         if let (Role::Proxy, Ok(mut client)) = (role, spare) {
-            // Into an empty buffer, so it does not block; who does not read it, does not.
+            // This does not block, because the socket buffer is empty. The client may ignore it.
             let _ = client.write_all(&client::answer(client::Status::Full, "too many connections at a time"));
         }
     }
 }
 
-/// The right to be one of the connections that there may be at a time.
+/// Counts a connection against the limit while it lives.
 struct Permit(Arc<AtomicUsize>);
 
 impl Permit {

@@ -1,5 +1,5 @@
-//! Whom a client wants to reach, and whether it may: the list has the name or the address, and what is connected to is an
-//! address that was checked, never a second look at the name.
+//! Decides whether a client may reach a host: the name or address must be listed. The proxy connects to an address
+//! that was checked, and never resolves the name a second time.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,12 +9,12 @@ use acquit_core::sandbox::Host;
 use super::address::not_public;
 use super::request::Malformed;
 
-/// A host and a port, as a client named them.
+/// A host and a port, as the client named them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which.
+    /// The host.
     pub host: Named,
-    /// At which port.
+    /// The port.
     pub port: u16,
 }
 
@@ -28,7 +28,7 @@ pub enum Named {
 }
 
 impl Target {
-    /// Reads `host:port`, or `host` where a port can be left out.
+    /// Parses `host:port`, or `host` if there is a default port.
     pub fn authority(text: &str, default: Option<u16>) -> Result<Self, Malformed> {
         if text.contains('@') {
             return Err("a name and password in its address");
@@ -50,7 +50,7 @@ impl Target {
             },
         };
         let port = match port {
-            // `http://example.com:/` is allowed by the standard and means the default.
+            // `http://example.com:/` is valid and means the default port.
             None | Some("") => default.ok_or("no port")?,
             Some(port) if port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit()) => {
                 port.parse().ok().filter(|port| *port != 0).ok_or("a port that is none")?
@@ -60,7 +60,7 @@ impl Target {
         Ok(Self { host, port })
     }
 
-    /// The host that a listed one means.
+    /// Returns the target of a listed host.
     pub fn of(host: &Host) -> Self {
         let named = host.address().map_or_else(|| Named::Name(host.name().to_owned()), Named::Address);
         Self { host: named, port: host.port() }
@@ -80,7 +80,8 @@ impl Named {
         if name.len() > 253 || !name.split('.').all(label) {
             return Err("a host that is neither a name nor an address");
         }
-        // `127.1`, `0x7f000001`, `2130706433`: the system's resolver reads them as addresses, no registry has such names.
+        // The system's resolver parses `127.1`, `0x7f000001` and `2130706433` as addresses. No registry has such
+        // names.
         let last = name.rsplit('.').next().unwrap_or_default();
         let hexadecimal =
             last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
@@ -90,7 +91,7 @@ impl Named {
         Ok(Self::Name(name))
     }
 
-    /// As it is written in messages and in the log, without brackets.
+    /// Formats the host for messages and the log, without brackets.
     pub fn text(&self) -> String {
         match self {
             Self::Address(address) => address.to_string(),
@@ -110,29 +111,30 @@ impl fmt::Display for Target {
     }
 }
 
-/// Where a name leads.
+/// Addresses of a granted target.
 pub enum Leads {
-    /// To these addresses; each may be connected to.
+    /// These addresses are allowed.
     To(Vec<IpAddr>),
-    /// Nowhere yet: the name has to be looked up, and what is found to be passed to [`Hosts::public`].
+    /// The name must be resolved, and the result checked with [`Hosts::public`].
     Unknown(String),
 }
 
-/// What is listed.
+/// The allowlist.
 pub struct Hosts(Vec<Host>);
 
 impl Hosts {
-    /// These.
+    /// Creates an allowlist.
     pub fn new(hosts: &[Host]) -> Self {
         Self(hosts.to_vec())
     }
 
-    /// Whether a target is listed, and what is known of its addresses by that alone. The reason if it is not.
+    /// Checks whether a target is listed. Returns its addresses as far as they are known, or the reason for a
+    /// refusal.
     pub fn grant(&self, target: &Target) -> Result<Leads, String> {
         match &target.host {
             Named::Address(address) if self.has(*address, target.port) => Ok(Leads::To(vec![*address])),
             Named::Name(name) if self.0.iter().any(|host| host.covers(name, target.port)) => {
-                // A name of the machine itself: nobody's DNS is asked for it.
+                // The name of the machine itself: don't ask DNS for it.
                 if name == "localhost" {
                     return Ok(Leads::To(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]));
                 }
@@ -142,7 +144,7 @@ impl Hosts {
         }
     }
 
-    /// The addresses of a listed name that it may lead to: public ones, and those that are listed themselves.
+    /// Filters the addresses of a listed name: keeps public ones, and those that are listed themselves.
     pub fn public(&self, found: Vec<IpAddr>, port: u16) -> Result<Vec<IpAddr>, String> {
         let mut reason = None;
         let mut kept = Vec::new();

@@ -1,4 +1,5 @@
-//! Bytes both ways between a client and a server, in one thread, with bounded buffers and a limit on silence.
+//! Relays bytes in both directions between a client and a server, in one thread, with bounded buffers and an idle
+//! timeout.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::body::Meter;
 
-/// What is held of each way at a time: as much as a socket gives at once.
+/// Buffer size per direction: as much as a socket returns at once.
 const BUFFER: usize = 64 * 1024;
 
-/// What passed.
+/// Bytes relayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Bytes from client to server.
@@ -20,20 +21,20 @@ pub struct Passed {
     pub down: u64,
 }
 
-/// What of the client's bytes the server gets.
+/// Which of the client's bytes to send to the server.
 pub enum Upward {
-    /// All, until the client has said all it wants.
+    /// All, until the client closes its side.
     All,
-    /// The body of one request. The answer ends it.
+    /// The body of one request. The response ends it.
     Body(Meter),
 }
 
-/// Waits until one of a stream's `events` is there; whether it is, in time.
+/// Waits for `events` on a stream. Returns false on timeout.
 pub fn ready(stream: &TcpStream, events: PollFlags, until: Instant) -> bool {
     wait(&mut [PollFd::new(stream, events)], until)
 }
 
-/// Waits until something of what is asked is there; whether it is, in time.
+/// Waits for any of the events. Returns false on timeout.
 pub fn wait(asked: &mut [PollFd], until: Instant) -> bool {
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -47,10 +48,10 @@ pub fn wait(asked: &mut [PollFd], until: Instant) -> bool {
     }
 }
 
-/// One way.
+/// One direction.
 struct Way {
     buffer: Vec<u8>,
-    /// What is read and not written yet.
+    /// The range of the buffer that was read but not written yet.
     start: usize,
     end: usize,
     /// Whether more can come.
@@ -58,7 +59,7 @@ struct Way {
     passed: u64,
 }
 
-/// What became of a try to go on.
+/// Result of a read or write.
 #[derive(PartialEq, Eq)]
 enum Step {
     Moved,
@@ -109,8 +110,8 @@ fn step(error: &io::Error) -> Step {
     }
 }
 
-/// Passes bytes until both sides have ended, or nothing has moved for `idle`. Both streams must not block. `first` goes to the
-/// server before anything that is read.
+/// Relays bytes until both sides have closed, or nothing has moved for `idle`. Both streams must be non-blocking.
+/// Sends `first` to the server before anything it reads.
 pub fn relay(
     client: &TcpStream,
     server: &TcpStream,
@@ -132,7 +133,7 @@ pub fn relay(
         }
         let of_client = events(&up, &down);
         let of_server = events(&down, &up);
-        // Only streams that are waited for: one that has hung up would otherwise be reported again and again.
+        // Poll only streams with requested events: one that has hung up would be reported again and again.
         let mut asked = Vec::with_capacity(2);
         for (stream, events) in [(client, of_client), (server, of_server)] {
             if !events.is_empty() {
@@ -164,7 +165,7 @@ pub fn relay(
             let step = up.write(server);
             moved |= step == Step::Moved;
             if step == Step::Gone {
-                // It listens no more, and may still have something to say.
+                // The server closed its read side, but may still send.
                 up.open = false;
                 up.end = up.start;
             }
@@ -191,7 +192,7 @@ pub fn relay(
     Passed { up: up.passed, down: down.passed }
 }
 
-/// What a stream is waited for: bytes of the way that begins at it, room for those of the way that ends at it.
+/// Returns the events to wait for on a stream: input for the direction it feeds, room for the direction it receives.
 fn events(from: &Way, to: &Way) -> PollFlags {
     let mut events = PollFlags::empty();
     events.set(PollFlags::IN, from.open && from.is_empty());

@@ -1,43 +1,43 @@
-//! What a client of the proxy asks for: the head of its request, taken apart strictly. The client is hostile, so whatever two
-//! readers could understand in two ways is not understood at all.
+//! Parses the head of a proxy request, strictly. The client is hostile, so reject whatever two parsers could
+//! understand differently.
 
 use super::name::Target;
 
-/// A head has at most so many headers; agents send a dozen.
+/// Maximum number of headers. Agents send a dozen.
 const MOST_HEADERS: usize = 128;
 
-/// What is asked for.
+/// A request to the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Bytes both ways.
+    /// `CONNECT`: relay bytes in both directions.
     Tunnel {
-        /// With whom.
+        /// The target.
         to: Target,
     },
-    /// One request, in the clear.
+    /// One plain HTTP request.
     Plain {
-        /// Of whom.
+        /// The target.
         to: Target,
-        /// The head as its server gets it.
+        /// The head to send to the server.
         head: Vec<u8>,
-        /// What follows the head.
+        /// The body that follows.
         body: Body,
     },
 }
 
-/// How long the body of a request is.
+/// Length of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
-    /// It says so itself, chunk by chunk.
+    /// Chunked encoding.
     Chunked,
 }
 
-/// Why a head was not understood, as words that fit after "the request has".
+/// Why a head was rejected. Completes the sentence "the request has …".
 pub type Malformed = &'static str;
 
-/// Looks for the end of a head in what has come so far, each byte once: a client may send them one by one.
+/// Finds the end of a head in the bytes so far. Looks at each byte once, because a client may send them one by one.
 #[derive(Default)]
 pub struct Scan {
     seen: usize,
@@ -45,8 +45,8 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// How many bytes the head has, if all of it is there. A line that ends otherwise than HTTP's do is found at once, so that
-    /// nobody waits for an end that does not come.
+    /// Returns the length of the head once it is complete. Rejects a line with wrong line endings at once, so that
+    /// nothing waits for an end that never comes.
     pub fn end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
         while let Some(byte) = bytes.get(self.seen) {
             let at = self.seen;
@@ -65,7 +65,7 @@ impl Scan {
     }
 }
 
-/// Takes a whole head apart.
+/// Parses a complete head.
 pub fn read(head: &[u8]) -> Result<Request, Malformed> {
     let text = head.strip_suffix(b"\r\n\r\n").ok_or("no end of its head")?;
     let mut lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -106,7 +106,7 @@ pub fn read(head: &[u8]) -> Result<Request, Malformed> {
     Ok(Request::Plain { to, head, body })
 }
 
-/// A header: its name in lower case, its value without the space around it.
+/// A header: name in lower case, trimmed value.
 type Header<'a> = (String, &'a [u8]);
 
 fn headers<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Header<'a>>, Malformed> {
@@ -114,7 +114,7 @@ fn headers<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Header<'a>>,
     for line in lines {
         let colon = line.iter().position(|byte| *byte == b':').ok_or("a header without a colon")?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        // A space before the colon and a line that goes on with the one before are refused here too.
+        // This also rejects a space before the colon, and folded lines.
         if name.is_empty() || !name.iter().copied().all(is_token) {
             return Err("a header whose name is none");
         }
@@ -143,15 +143,15 @@ fn body(headers: &[Header]) -> Result<Body, Malformed> {
     }
 }
 
-/// Digits only: neither a sign nor a list.
+/// Parses digits only: no sign, no list.
 fn number(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// The head for the server. The address decides which host is meant, whatever the header said; one request, then the end.
+/// Writes the head for the server. The URL decides the host, whatever the Host header said. Closes after one request.
 fn rewritten(method: &str, path: &str, to: &Target, headers: &[Header]) -> Result<Vec<u8>, Malformed> {
-    /// Between client and proxy only. `transfer-encoding` is too, but the body goes on as it came.
+    /// Hop-by-hop headers. `transfer-encoding` is one too, but the body is passed on unchanged.
     const ONE_HOP: [&str; 9] = [
         "host",
         "connection",

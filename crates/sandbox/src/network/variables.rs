@@ -1,11 +1,13 @@
-//! The variables that lead programs to the proxy. Nothing depends on a program's obeying them: without, it reaches nobody.
+//! Environment variables that point programs to the proxy. Security does not depend on them: a program that ignores
+//! them has no network.
 
-/// For a proxy at this port of the loopback.
+/// Returns the variables for a proxy at this port of the loopback.
 ///
-/// Java reads none of them. `JAVA_TOOL_OPTIONS` would tell it, but makes every JVM print a line about it to standard error, which
-/// breaks what compares outputs. Maven and Gradle are told by variables of their own; for others set it in the agent's variables.
+/// Java reads none of them. `JAVA_TOOL_OPTIONS` would work, but makes every JVM print a line to stderr, which breaks
+/// tests that compare output. Maven and Gradle have variables of their own; for others, set it in the agent's
+/// variables.
 pub fn variables(port: u16) -> Vec<(String, String)> {
-    /// What is inside with the program, and has no need of a proxy.
+    /// Hosts inside the namespace, which need no proxy.
     const INSIDE: &str = "localhost,127.0.0.1,::1";
     let proxy = format!("http://127.0.0.1:{port}");
     let mut list = Vec::new();

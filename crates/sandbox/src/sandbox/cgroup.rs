@@ -1,34 +1,35 @@
-//! Which cgroup v2 sandboxes can be made in: one that systemd delegated to acquit. Only looks; `doctor` asks it as well as the sandbox.
+//! Finds the cgroup v2 to create sandboxes in: one that systemd delegated to acquit. Read-only; used by `doctor` and
+//! the sandbox.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where cgroups are.
+/// Mount point of the cgroup file system.
 pub(crate) const ROOT: &str = "/sys/fs/cgroup";
-/// The child of a delegated cgroup that acquit's own processes are in. The service's unit names it too.
+/// The child of a delegated cgroup that contains acquit's own processes. The service's unit names it too.
 pub(crate) const OWN: &str = "acquit-self";
 
-/// The cgroup that sandboxes can be made in.
+/// The cgroup to create sandboxes in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// The one around acquit's own.
+    /// The parent of acquit's own cgroup.
     Around(PathBuf),
-    /// Acquit's own, once its processes are moved into a child of it.
+    /// Acquit's own cgroup, after its processes are moved into a child.
     Own(PathBuf),
 }
 
-/// Why there is none.
+/// Why there is no such cgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lacks {
     /// The machine has no cgroup v2.
     Version2,
-    /// It has, without control over memory and processes.
+    /// The memory and pids controllers are missing.
     Controllers,
-    /// It belongs to others.
+    /// The cgroup is not delegated to acquit.
     Delegation,
 }
 
-/// Looks for one, given where cgroups are and the file that names one's own.
+/// Finds the cgroup, given the cgroup mount point and the file that names the process's own cgroup.
 pub(crate) fn find(root: &Path, list: &Path, is_delegated: impl Fn(&Path) -> bool) -> Result<Base, Lacks> {
     let list = fs::read_to_string(list).unwrap_or_default();
     let own = list.lines().find_map(|line| line.strip_prefix("0::/")).ok_or(Lacks::Version2)?;
@@ -40,20 +41,21 @@ pub(crate) fn find(root: &Path, list: &Path, is_delegated: impl Fn(&Path) -> boo
     if !has("memory") || !has("pids") {
         return Err(Lacks::Controllers);
     }
-    // The root is everybody's.
+    // The root cgroup is shared by the whole machine.
     if base == root || !base.starts_with(root) || !is_delegated(base) {
         return Err(Lacks::Delegation);
     }
     match around {
         Some(around) => Ok(Base::Around(around.to_owned())),
-        // A service is started again in its own cgroup, where no process can be once the children are limited. A scope never is.
+        // systemd restarts a service in its own cgroup, which may have no processes once its children are limited. It
+        // never restarts a scope.
         None if own.extension().is_some_and(|kind| kind == "scope") => Ok(Base::Own(own)),
         None => Err(Lacks::Delegation),
     }
 }
 
-/// Whether systemd delegated a cgroup. That it can be written does not say so: a user's terminal is in one of those, and root could write
-/// to every one.
+/// Returns whether systemd delegated a cgroup. Write access is not enough: a user's terminal runs in a writable
+/// cgroup, and root can write to every one.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_delegated(folder: &Path) -> bool {
     use rustix::fs::{Access, access, getxattr};
@@ -63,12 +65,12 @@ pub(crate) fn is_delegated(folder: &Path) -> bool {
     };
     let can_write = |name: &str| access(folder.join(name), Access::WRITE_OK).is_ok();
     let is_said = || {
-        // The system's manager marks the cgroup itself.
+        // The system manager marks the cgroup itself.
         is_marked("user.delegate")
             || is_marked("trusted.delegate")
-            // This child is made by `DelegateSubgroup` of the service's unit, or by acquit, which looked before.
+            // `DelegateSubgroup` of the service's unit creates this child, or acquit does, after this check.
             || folder.join(OWN).is_dir()
-            // A user's manager marks nothing, but writes down what it was asked for.
+            // A user manager marks nothing, but writes down the settings it was given.
             || transient_unit(folder, Path::new(ROOT), Path::new("/run"))
                 .and_then(|file| fs::read_to_string(file).ok())
                 .is_some_and(|unit| delegates(&unit))
@@ -76,7 +78,7 @@ pub(crate) fn is_delegated(folder: &Path) -> bool {
     can_write("") && can_write("cgroup.procs") && can_write("cgroup.subtree_control") && is_said()
 }
 
-/// Where systemd keeps the settings of a unit that was made by `systemd-run`: for units of a user's manager, in that user's folder.
+/// Returns the unit file that systemd writes for `systemd-run`. Units of a user manager are in that user's directory.
 fn transient_unit(folder: &Path, root: &Path, run: &Path) -> Option<PathBuf> {
     let below = folder.strip_prefix(root).ok()?;
     let user = below.iter().find_map(|part| {
@@ -87,13 +89,13 @@ fn transient_unit(folder: &Path, root: &Path, run: &Path) -> Option<PathBuf> {
     Some(manager.join("systemd/transient").join(below.file_name()?))
 }
 
-/// Whether the settings of a unit delegate its cgroup. The last setting counts.
+/// Returns whether a unit's settings delegate its cgroup. The last setting counts.
 fn delegates(unit: &str) -> bool {
     let last = unit.lines().filter_map(|line| line.trim().strip_prefix("Delegate=")).next_back();
     last.is_some_and(|value| !matches!(value.trim(), "no" | "false" | "off" | "0" | "n" | "f"))
 }
 
-/// No other system has them.
+/// Other systems have no cgroups.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_delegated(_: &Path) -> bool {
     false

@@ -1,8 +1,8 @@
-//! The usual policy: what an agent or a gate needs of a machine, and nothing that opens a door.
+//! The default policy: what an agent or a gate needs of the machine, and nothing that helps it escape.
 //!
-//! The file system is a list of what is shown, not of what is hidden: the system's programs and libraries, toolchains in the
-//! user's home, the workspace. The home itself is an empty folder aside. What is written to toolchains and caches lands aside
-//! too, so that no agent can leave something in them that a later build of the user would run.
+//! The file system is an allowlist: system programs and libraries, toolchains in the user's home, the workspace. The
+//! home is a separate, empty directory. Writes to toolchains and caches go to a separate directory too, so that no
+//! agent can leave anything in them that a later build of the user would run.
 
 use std::fs;
 use std::io;
@@ -21,37 +21,38 @@ use super::view::View;
 use super::{Entry, Policy, Reach, What};
 use crate::environment::{Environment, expand};
 
-/// What a program of a leg needs beyond the usual.
+/// What a program of a leg needs in addition.
 pub struct Surroundings<'a> {
     /// The project's configuration.
     pub config: &'a Config,
-    /// The user's home.
+    /// The user's home directory.
     pub home: &'a Path,
-    /// What acquit was started with: where programs are looked for, and where toolchains are.
+    /// The environment that acquit was started with: `PATH` and the locations of toolchains.
     pub environment: &'a Environment,
-    /// The folder that belongs to acquit, which is not shown.
+    /// The directory that belongs to acquit, which is not shown.
     pub own: &'a Path,
-    /// The user's repository itself, which is not shown either, also where a folder around it is.
+    /// The user's repository, which is not shown either, even if a parent directory is.
     pub repository: Option<&'a Path>,
-    /// The folder that keeps what is written to the home, to `/tmp` and to caches. Made if it is missing.
+    /// The directory for writes to the home, `/tmp` and caches. Created if missing.
     pub aside: &'a Path,
-    /// Folders and files that the program works in.
+    /// Directories and files that the program may write.
     pub write: &'a [PathBuf],
-    /// Folders and files that it reads.
+    /// Directories and files that it may read.
     pub read: &'a [PathBuf],
-    /// Files of its own login.
+    /// Its credential files.
     pub login: &'a [String],
-    /// Files that it finds in its home under these names, whatever the user has there.
+    /// Files to place in its home under these names, whatever the user has there.
     pub placed: &'a [(PathBuf, PathBuf)],
-    /// Caches that the project's setup filled, as a home has them: seen in the home and in the user's caches, never written.
+    /// Caches that the project's setup filled, laid out as in a home: visible in the home and in the user's caches,
+    /// read-only.
     pub setup: Option<&'a Path>,
-    /// Places that are not simply read or written where they are, such as its tree.
+    /// Other entries, such as its working tree.
     pub mounts: &'a [Entry],
-    /// Whom it may talk to.
+    /// The hosts that it may reach.
     pub reach: Reach,
 }
 
-/// Whom a program may talk to, from the words of the configuration.
+/// Returns the hosts that a program may reach under a configured network mode.
 pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) -> Reach {
     match network {
         Network::Off => Reach::Nobody,
@@ -62,7 +63,7 @@ pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) ->
     }
 }
 
-/// Whether a folder is in another one without a mount between, so that it is found in a layer over that one.
+/// Returns whether `place` is in `whole` without a mount in between, so that a layer over `whole` contains it.
 fn is_plainly_in(whole: &Path, place: &Path) -> bool {
     let mount = |path: &Path| {
         let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
@@ -71,7 +72,7 @@ fn is_plainly_in(whole: &Path, place: &Path) -> bool {
     place.starts_with(whole) && mount(whole).is_some_and(|whole| mount(place) == Some(whole))
 }
 
-/// Makes the policy, and the folders aside that it needs.
+/// Creates the policy, and the separate directories that it needs.
 pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     let Surroundings {
         config, home, environment, own, repository, aside, write, read, login, placed, ..
@@ -80,7 +81,7 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     let aside = Aside(aside);
     let named = |list: &[String]| list.iter().map(|path| expand(path, home)).collect::<Vec<_>>();
     let mut view = View::new();
-    // What earlier programs wrote to: no link in there is followed.
+    // Earlier programs wrote to these, so follow no symlink in them.
     for folder in named(&config.access.write).iter().chain(write).chain([&own.join("tasks")]) {
         view.distrust(folder);
     }
@@ -155,7 +156,7 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     Ok(Policy { mode: config.sandbox, view: view.entries, network: reach, resources: config.resources })
 }
 
-/// A home that has nothing of the user's: empty at first, or with what setup left in caches.
+/// Returns a home without the user's files: empty at first, or with the caches that setup filled.
 fn home_of_its_own(setup: Option<&Path>, aside: &Aside<'_>) -> io::Result<What> {
     let upper = aside.folder("home")?;
     let Some(setup) = setup else { return Ok(What::Bound { source: upper }) };
@@ -172,7 +173,7 @@ fn show_toolchain(
     setup: Option<&Path>,
 ) -> io::Result<()> {
     let home = private.home;
-    // Tools keep locks and the like beside their caches. A folder in the home can be written anyway.
+    // Tools keep locks and similar files beside their caches. A directory in the home is writable anyway.
     let root = &toolchain.root;
     if toolchain.cached().next().is_some()
         && !root.starts_with(home)
@@ -197,7 +198,7 @@ fn show_toolchain(
                 inside: inside.to_owned(),
                 upper,
             },
-            // One outside of the home: setup's downloads to it are not kept.
+            // For a cache outside the home, setup's downloads are not kept.
             _ => What::Overlaid { whole, upper },
         };
         view.show(&cache, what);
@@ -205,14 +206,14 @@ fn show_toolchain(
     Ok(())
 }
 
-/// What no toolchain can be. A program that once could write to a cache may have left a link there.
+/// Paths that no toolchain may be. A program that once could write to a cache may have left a symlink there.
 struct Private<'a> {
     home: &'a Path,
     own: &'a Path,
 }
 
 impl Private<'_> {
-    /// Whether a place is, or leads to, the home, acquit's own folder, or credentials.
+    /// Returns whether a path is, or leads to, the home, acquit's directory, or credentials.
     fn is_at(&self, place: &Path) -> bool {
         let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
         let (place, home, own) = (real(place), real(self.home), real(self.own));
@@ -221,23 +222,23 @@ impl Private<'_> {
     }
 }
 
-/// A path as a name.
+/// Turns a path into a file name.
 fn flat(path: &Path) -> String {
     path.to_string_lossy().replace('/', "-")
 }
 
-/// The folder that keeps what programs write.
+/// The directory for what programs write.
 struct Aside<'a>(&'a Path);
 
 impl Aside<'_> {
-    /// A folder in it, made if it is missing.
+    /// Returns a directory in it. Creates it if missing.
     fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.0.join(name);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
         Ok(path)
     }
 
-    /// A file in it, written anew: the last program may have changed it.
+    /// Writes a file in it. Replaces the old one, as the last program may have changed it.
     fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.folder("settings")?.join(name);
         match fs::remove_file(&path) {

@@ -1,5 +1,5 @@
-//! What this machine can enforce, found by reading what the kernel says about itself. Nothing is started and nothing changed, so
-//! it costs nothing to ask; whether a sandbox then really stands is known when one was built.
+//! Detects what this machine can enforce by reading what the kernel reports. Starts nothing and changes nothing, so
+//! it is cheap. Only building a sandbox shows whether it really works.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,50 +9,50 @@ use serde::Serialize;
 
 use super::cgroup::{self, Base, Lacks};
 
-/// Something that a machine can do, or cannot.
+/// A capability of the machine, such as user namespaces or Landlock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
-    /// What.
+    /// Its name.
     pub name: String,
-    /// Whether it can.
+    /// Whether the machine has it.
     pub state: State,
-    /// Who needs it.
+    /// What needs it.
     pub need: Need,
-    /// What follows from its not being there; empty if it is.
+    /// What happens without it; empty if it is there.
     pub consequence: String,
-    /// How a person gets it.
+    /// How to get it.
     pub mend: Option<String>,
 }
 
-/// Whether a machine can do something.
+/// Whether a machine has an ability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It can; with what was found.
+    /// It does; with details.
     Yes(String),
-    /// It cannot; with the reason.
+    /// It does not; with the reason.
     No(String),
 }
 
-/// Who needs something.
+/// What needs an ability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
     /// Every task.
     Always,
-    /// Tasks with `sandbox = "on"`, which do not start without.
+    /// Tasks with `sandbox = "on"`, which do not start without it.
     Wall,
-    /// Nobody; it makes something better.
+    /// Nothing; it is an improvement.
     Useful,
 }
 
 impl Ability {
-    /// Whether it is there.
+    /// Returns whether the machine has it.
     pub fn is_there(&self) -> bool {
         matches!(self.state, State::Yes(_))
     }
 
-    /// One with what was found out about it, and what follows without it.
+    /// Creates an ability from a check, with the consequence if it is missing.
     pub fn new(name: &str, need: Need, found: Found, without: &str) -> Self {
         let (state, consequence, mend) = match found {
             Ok(detail) => (State::Yes(detail), String::new(), None),
@@ -62,68 +62,68 @@ impl Ability {
     }
 }
 
-/// What was found out about one.
+/// Result of a check: details, or why it is missing.
 pub type Found = Result<String, Lack>;
 
-/// Something that is not there.
+/// Why an ability is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// Why not.
+    /// The reason.
     pub why: String,
-    /// How a person gets it.
+    /// How to get it.
     pub mend: Option<String>,
 }
 
 impl Lack {
-    /// With a way to mend it.
+    /// Creates a reason with a way to fix it.
     pub fn mended(why: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { why: why.into(), mend: Some(mend.into()) }
     }
 }
 
-/// A machine to ask.
+/// A machine to inspect.
 pub struct Machine {
-    /// Where its `/proc` and `/sys` are.
+    /// Directory that contains its `/proc` and `/sys`.
     pub root: PathBuf,
     /// The kernel's release, such as `6.12.3-generic`.
     pub release: String,
-    /// The ABI of Landlock that the kernel has on, if any.
+    /// The enabled Landlock ABI version, if any.
     pub landlock: Option<u32>,
-    /// Whom it is asked for.
+    /// The user that acquit runs as.
     pub user: User,
-    /// The program that makes namespaces: acquit itself.
+    /// The program that creates namespaces: acquit itself.
     pub program: PathBuf,
-    /// Whether a cgroup is delegated to acquit.
+    /// Returns whether a cgroup is delegated to acquit.
     pub is_delegated: fn(&Path) -> bool,
 }
 
-/// Whom a machine is asked for.
+/// The user that acquit runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// Root, to whom limits on ordinary users do not apply.
+    /// Root, whom limits for ordinary users do not affect.
     Root,
-    /// Anybody else.
+    /// Any other user.
     Ordinary,
 }
 
-/// Where pid limits of a namespace are kept by the kernel.
+/// The first kernel that limits pids per namespace.
 const PIDS_PER_NAMESPACE: Version = Version(6, 14);
-/// Where an ordinary user can make overlays in a namespace.
+/// The first kernel that lets ordinary users create overlays in a namespace.
 const OVERLAY_IN_NAMESPACE: Version = Version(5, 11);
-/// Descriptors that a harness with many connections of the proxy comes to.
+/// Descriptors that a harness with many proxy connections may need.
 const DESCRIPTORS: u64 = 1024;
-/// The oldest ABI of Landlock that a sandbox uses: it allows renames from one folder to another, which builds need.
+/// The oldest Landlock ABI that a sandbox uses: it allows renames between directories, which builds need.
 pub(crate) const LANDLOCK: u32 = 2;
-/// The ABI of Landlock from which on it knows of Unix sockets with a path.
+/// The first Landlock ABI that covers Unix sockets with a path.
 const SOCKETS: u32 = 9;
 const NEWER_KERNEL: &str = "use a newer kernel";
 
-/// A version of the kernel or of git, as far as anything depends on it.
+/// Major and minor version of the kernel or of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32);
 
 impl Version {
-    /// The first version in a text: `6.12` of `6.12.3-generic`, `2.47` of `git version 2.47.1`.
+    /// Finds the first version in a text: `6.12` in `6.12.3-generic`, `2.47` in `git version 2.47.1`.
     pub fn in_text(text: &str) -> Option<Self> {
         let start = text.find(|char: char| char.is_ascii_digit())?;
         let mut numbers = text[start..].split(|char: char| !char.is_ascii_digit());
@@ -138,7 +138,7 @@ impl std::fmt::Display for Version {
 }
 
 impl Machine {
-    /// The one that this runs on.
+    /// Returns the machine that this runs on.
     pub fn here(landlock: Option<u32>, program: PathBuf) -> Self {
         let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
@@ -146,7 +146,7 @@ impl Machine {
         Self { root: PathBuf::from("/"), release, landlock, user, program, is_delegated }
     }
 
-    /// What it can do, line by line.
+    /// Checks all abilities.
     pub fn abilities(&self) -> Vec<Ability> {
         vec![
             Ability::new(
@@ -246,7 +246,7 @@ impl Machine {
         Ok(format!("at most {most}"))
     }
 
-    /// How to give acquit a profile of AppArmor, as a command.
+    /// Returns a command that installs an AppArmor profile for acquit.
     fn profile(&self) -> String {
         let program = self.program.display();
         format!(
@@ -297,7 +297,7 @@ impl Machine {
         if known.lines().any(|line| line.split_whitespace().last() == Some("overlay")) {
             return Ok("overlayfs".to_owned());
         }
-        // The kernel loads it at the first mount, which needs no privileges in a namespace.
+        // The kernel loads the module at the first mount, which needs no privileges in a namespace.
         let modules = format!("lib/modules/{}/modules.dep", self.release);
         if self.text(&modules).unwrap_or_default().contains("/overlay.ko") {
             Ok("overlayfs, which the kernel loads when it is needed".to_owned())

@@ -1,4 +1,4 @@
-//! The sandbox of agents and gates: what a [`Policy`] says, and how one is made for a program of a leg.
+//! The sandbox of agents and gates: the [`Policy`], and how to create one for a program of a leg.
 
 pub(crate) mod cgroup;
 pub mod default_policy;

@@ -1,32 +1,32 @@
-//! The policy: what a program sees, may write, may reach and may use up. A value, apart from the mechanisms that enforce it.
+//! The policy: what a program sees and may write, which hosts it reaches, and its resource limits. A plain value,
+//! separate from the mechanisms that enforce it.
 //!
-//! It is written to a file beside the output of the program that it held, so that a person can read it, and can stand
-//! where the program stood: `acquit sandbox --policy <file> -- sh`.
+//! It is written to a file beside the program's output, so that a person can read it, and can run a shell in the same
+//! sandbox: `acquit sandbox --policy <file> -- sh`.
 
 use std::path::{Path, PathBuf};
 
 use acquit_core::sandbox::{Host, Mode, Resources};
 use serde::{Deserialize, Serialize};
 
-/// The port, on the program's own loopback, where the proxy listens. It has that network for itself, so any number that nobody is
-/// used to will do.
+/// The proxy's port on the program's loopback. The program has this network to itself, so any uncommon port works.
 pub const PROXY_PORT: u16 = 47_128;
 
-/// Everything that holds a program.
+/// What a program may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// What happens where the machine cannot enforce all of it.
+    /// What to do if the machine cannot enforce all of it.
     pub mode: Mode,
-    /// The program's file system. Nothing else exists. Later entries lie over earlier ones.
+    /// The program's file system. Nothing else exists. Later entries cover earlier ones.
     pub view: Vec<Entry>,
-    /// Whom it may talk to.
+    /// The hosts it may reach.
     pub network: Reach,
-    /// What it may use up.
+    /// Its resource limits.
     pub resources: Resources,
 }
 
-/// A place in the program's file system.
+/// A path in the program's file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -36,82 +36,82 @@ pub struct Entry {
     pub what: What,
 }
 
-/// What is at a place. A source that does not exist is left out, unless it must be written.
+/// What is at a path. A missing source is skipped, unless it must be writable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// The file or folder of the same path, to be read and executed.
+    /// The file or directory at the same path, readable and executable.
     Read,
-    /// The file or folder of the same path, to be written.
+    /// The file or directory at the same path, writable.
     Write,
-    /// Another folder of the machine, to be written.
+    /// Another directory of the machine, writable.
     Bound {
-        /// Which.
+        /// The directory.
         source: PathBuf,
     },
-    /// The folder of the same path, seen as it is; what is written goes to a folder aside, and the original stays.
+    /// The directory at the same path. Writes go to a separate directory, and the original does not change.
     Overlaid {
-        /// A folder around it, or itself, that is overlaid as a whole, though only this place of it is shown: one layer for
-        /// many places costs as much as for one.
+        /// The directory to overlay: this one or a parent. Only this path of it is shown. One overlay for many paths
+        /// costs as much as for one.
         whole: PathBuf,
-        /// Keeps what is written, one for each `whole`. Beside it a folder of the same name with `.work` is needed by the
-        /// kernel.
+        /// Receives the writes; one for each `whole`. The kernel needs a directory with the same name plus `.work`
+        /// beside it.
         upper: PathBuf,
     },
-    /// Several folders of the machine, seen as one; what is written goes to another folder, and all of them stay as they are.
+    /// Several directories of the machine, merged. Writes go to another directory, and none of them changes.
     Layered {
-        /// The folders, the topmost first.
+        /// The directories, topmost first.
         lower: Vec<PathBuf>,
-        /// The part of them that is shown, a relative path; empty for all.
+        /// The part of them to show, as a relative path; empty for all.
         inside: PathBuf,
-        /// Keeps what is written. The kernel needs a folder of the same name with `.work` beside it.
+        /// Receives the writes. The kernel needs a directory with the same name plus `.work` beside it.
         upper: PathBuf,
     },
-    /// An empty folder in memory, to be written.
+    /// An empty, writable directory in memory.
     Scratch,
-    /// A symbolic link, as the machine has one there.
+    /// A symlink, as on the machine.
     Link {
-        /// Where it leads.
+        /// Its target.
         to: PathBuf,
     },
-    /// Nothing: an empty file or folder lies over what is there.
+    /// Nothing: an empty file or directory covers what is there.
     Hidden,
 }
 
-/// Whom a program may talk to.
+/// Which hosts a program may reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// Itself.
+    /// None but itself.
     Nobody,
     /// These hosts, through the proxy.
     Hosts {
-        /// Which.
+        /// The hosts.
         hosts: Vec<Host>,
-        /// The file to which every connection, granted or refused, is added as a line of JSON.
+        /// The file that gets a line of JSON for every connection, granted or refused.
         log: PathBuf,
     },
-    /// Everybody.
+    /// All.
     Everybody,
 }
 
 impl Entry {
-    /// A place of which the program sees what is there.
+    /// Creates an entry that the program can read.
     pub fn read(at: impl Into<PathBuf>) -> Self {
         Self { at: at.into(), what: What::Read }
     }
 
-    /// A place that the program may change.
+    /// Creates an entry that the program can write.
     pub fn write(at: impl Into<PathBuf>) -> Self {
         Self { at: at.into(), what: What::Write }
     }
 
-    /// A place where the program finds nothing.
+    /// Creates an entry that hides a path.
     pub fn hidden(at: impl Into<PathBuf>) -> Self {
         Self { at: at.into(), what: What::Hidden }
     }
 
-    /// The folder of the machine that is changed when the program writes here, if one is.
+    /// Returns the directory of the machine that changes when the program writes here, if any.
     pub fn written(&self) -> Option<&Path> {
         match &self.what {
             What::Write => Some(&self.at),

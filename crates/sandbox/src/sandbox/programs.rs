@@ -1,8 +1,9 @@
-//! Programs outside of the system's folders: those of `PATH`, and whatever else a leg starts by its path.
+//! Shows programs outside the system directories: those in `PATH`, and others that a leg starts by path.
 //!
-//! A program is rarely alone. `bin/node` needs `lib` beside it, a link in `~/.local/bin` leads to a version in `~/.local/share`, a script in
-//! `node_modules/.bin` needs the packages. So the links are followed, and what a program needs is shown by the kind of its place,
-//! never the folder in which it merely happens to lie: that may be a checkout with an `.env`, or `~/Documents`.
+//! A program rarely stands alone. `bin/node` needs `lib` beside it, a link in `~/.local/bin` points to a version in
+//! `~/.local/share`, a script in `node_modules/.bin` needs the packages. So follow symlinks, and show what a program
+//! needs according to the kind of its location. Never show the directory that merely contains it: that may be a
+//! checkout with an `.env`, or `~/Documents`.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,26 +15,27 @@ use super::What;
 use super::system::SYSTEM;
 use super::view::View;
 
-/// What of an installation prefix belongs to its programs.
+/// Parts of an installation prefix that belong to its programs.
 const PREFIX: [&str; 8] = ["bin", "sbin", "lib", "lib64", "libexec", "include", "share", ENVIRONMENT];
-/// The file by which Python knows a virtual environment. Such a folder is an installation wherever it lies, also in a checkout.
+/// The file that marks a Python virtual environment. Such a directory counts as an installation anywhere, also in a
+/// checkout.
 const ENVIRONMENT: &str = "pyvenv.cfg";
-/// The folder in which packages of Node.js lie.
+/// The directory of Node.js packages.
 const MODULES: &str = "node_modules";
-/// Entries of one folder that are looked at. More than any folder of programs has.
+/// How many entries of a directory to inspect. More than any directory of programs has.
 const MOST: usize = 4_000;
 
-/// Shows programs.
+/// Adds programs to a view.
 pub(super) struct Programs<'a> {
     pub(super) view: &'a mut View,
-    /// The user's home.
+    /// The user's home directory.
     pub(super) home: &'a Path,
-    /// The folder that belongs to acquit.
+    /// The directory that belongs to acquit.
     pub(super) own: &'a Path,
 }
 
 impl Programs<'_> {
-    /// Shows the programs of each folder in a list such as `PATH`.
+    /// Shows the programs of each directory in a list such as `PATH`.
     pub(super) fn of_path(&mut self, path: Option<&OsStr>) {
         let list: Vec<PathBuf> = path.map(std::env::split_paths).into_iter().flatten().collect();
         let mut seen = BTreeSet::new();
@@ -47,7 +49,7 @@ impl Programs<'_> {
     fn of_folder(&mut self, folder: &Path) {
         let Ok(real) = fs::canonicalize(folder) else { return };
         if is_system(&real) {
-            // Only its links are missing.
+            // Only the symlinks to it are missing.
             self.view.show(folder, What::Read);
             return;
         }
@@ -61,7 +63,7 @@ impl Programs<'_> {
         if is_bin && (is_environment(&real) || !self.is_in_checkout(&real)) {
             self.view.show(folder, What::Read);
             self.prefix(&real);
-            // Links lead elsewhere; what lies in the folder itself is shown.
+            // The directory itself is shown; only symlinks lead elsewhere.
             entries.retain(|entry| entry.is_symlink());
         }
         for program in entries.iter().filter(|entry| is_program(entry)) {
@@ -91,10 +93,10 @@ impl Programs<'_> {
         }
     }
 
-    /// What is beside a `bin`, as far as it belongs to programs.
+    /// Shows what belongs to programs beside a `bin` directory.
     fn prefix(&mut self, bin: &Path) {
         let Some(prefix) = bin.parent() else { return };
-        // A home has a `bin` and much else; what programs of `~/.local` share is listed with the toolchains.
+        // A home has a `bin` and much else. The shared parts of `~/.local` are listed with the toolchains.
         if self.is_too_much(prefix) || prefix == self.home.join(".local") || !looks_like_a_prefix(prefix) {
             return;
         }
@@ -103,15 +105,16 @@ impl Programs<'_> {
         }
     }
 
-    /// Whether a folder is one version of an application, as `~/.local/share/claude/versions`: below a folder of its own in a place
-    /// where only applications are. The application's folder itself may have its login.
+    /// Returns whether a directory is a version of an application, such as `~/.local/share/claude/versions`: inside
+    /// an application's own directory, in a place that has only applications. The application's directory itself may
+    /// contain its credentials.
     fn is_version(&self, folder: &Path) -> bool {
         let places = [".local/share", ".local/opt", ".local/lib"].map(|name| self.home.join(name));
         let depth = |place: &PathBuf| folder.strip_prefix(place).map_or(0, |rest| rest.components().count());
         places.iter().any(|place| depth(place) >= 2)
     }
 
-    /// Whether a folder holds what no program needs: the home, acquit's own, or what is around them.
+    /// Returns whether a directory contains more than programs: the home, acquit's directory, or a parent of them.
     fn is_too_much(&self, folder: &Path) -> bool {
         let around = |place: &Path| {
             place.starts_with(folder) || fs::canonicalize(place).is_ok_and(|place| place.starts_with(folder))
@@ -119,7 +122,7 @@ impl Programs<'_> {
         around(self.home) || around(self.own) || folder.starts_with(self.own) || folder.parent().is_none()
     }
 
-    /// Whether a folder is in somebody's checkout. A home that is one itself, for its dotfiles, does not count.
+    /// Returns whether a directory is in a checkout. A home that is one itself, for its dotfiles, does not count.
     fn is_in_checkout(&self, folder: &Path) -> bool {
         let inside = folder.ancestors().take_while(|folder| !self.home.starts_with(folder));
         let has = |folder: &Path, name| folder.join(name).symlink_metadata().is_ok();
@@ -135,12 +138,13 @@ fn is_bin(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "bin" || name == "sbin")
 }
 
-/// Whether a folder is the `bin` of a virtual environment of Python.
+/// Returns whether a directory is the `bin` of a Python virtual environment.
 fn is_environment(folder: &Path) -> bool {
     is_bin(folder) && folder.parent().is_some_and(|prefix| prefix.join(ENVIRONMENT).is_file())
 }
 
-/// Whether what is around a `bin` is an installation: most have libraries or manuals beside their programs, a project has sources.
+/// Returns whether a `bin` belongs to an installation: most have libraries or manuals beside it, a project has
+/// sources.
 fn looks_like_a_prefix(folder: &Path) -> bool {
     ["lib", "lib64", "libexec", "share", "include"].iter().any(|name| folder.join(name).is_dir())
 }
@@ -149,8 +153,8 @@ fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
 }
 
-/// The packages that a program of Node.js needs: its own folder where all were installed globally, otherwise all of them,
-/// because packages of one project lie side by side.
+/// Returns the packages that a Node.js program needs: only its own directory if it is installed globally, else all of
+/// them, because packages of one project are side by side.
 fn modules(program: &Path) -> Option<PathBuf> {
     let outermost = program.ancestors().filter(|folder| folder.ends_with(MODULES)).last()?;
     // pnpm keeps packages in `.pnpm`, beside or in the outermost `node_modules`.

@@ -1,10 +1,10 @@
-//! Places of a home that hold credentials, and settings that are shown without them.
+//! Credentials in a home directory, and settings to show without their credentials.
 
 use std::path::Path;
 
 use toml::{Table, Value};
 
-/// Secrets of a home, hidden even where the project shows what is around them.
+/// Credentials in a home, hidden even if the project shows a directory around them.
 pub const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -56,11 +56,11 @@ pub const SECRETS: &[&str] = &[
     ".config/mise",
 ];
 
-/// Settings that tools need, which people also put credentials into: shown as a copy without those.
+/// Settings that tools need, but that may contain credentials: shown as a copy without those.
 pub(super) const SETTINGS: [(&str, &[&str]); 3] =
     [(".cargo/config.toml", CARGO), (".cargo/config", CARGO), (".config/mise/config.toml", MISE)];
 
-/// The tables of cargo's configuration that say how to build.
+/// Tables of cargo's configuration that affect builds.
 const CARGO: &[&str] = &[
     "alias",
     "build",
@@ -82,14 +82,14 @@ const CARGO: &[&str] = &[
     "term",
     "unstable",
 ];
-/// Those of mise that say which tools. Its `env` is a usual place for tokens.
+/// Tables of mise's configuration that select tools. Its `env` often has tokens.
 const MISE: &[&str] = &["tools", "settings", "plugins", "alias", "tool_alias", "min_version"];
 
-/// Words in the name of a setting that make it a credential.
+/// Parts of a setting's name that mark it as a credential.
 const TELLING: [&str; 9] =
     ["token", "secret", "password", "passwd", "credential", "auth", "apikey", "api_key", "api-key"];
 
-/// The settings of a file without what looks like a credential. Nothing if it cannot be read as TOML.
+/// Returns the settings of a file without what looks like a credential. `None` if it is not valid TOML.
 pub(super) fn without_credentials(file: &Path, tables: &[&str]) -> Option<String> {
     let mut settings: Table = std::fs::read_to_string(file).ok()?.parse().ok()?;
     settings.retain(|name, _| tables.contains(&name));
@@ -97,7 +97,7 @@ pub(super) fn without_credentials(file: &Path, tables: &[&str]) -> Option<String
     toml::to_string(&settings).ok()
 }
 
-/// Whether a setting may be shown. Takes credentials out of tables and lists.
+/// Returns whether a setting may be shown. Removes credentials from tables and lists.
 fn keep(name: &str, value: &mut Value) -> bool {
     let name = name.to_ascii_lowercase();
     if TELLING.iter().any(|word| name.contains(word)) || name.ends_with("key") {
@@ -117,7 +117,8 @@ fn keep(name: &str, value: &mut Value) -> bool {
     }
 }
 
-/// Whether a text has an address with a login in it, as `https://user:token@host/`, or is itself as random as a key.
+/// Returns whether a text contains a URL with a login, such as `https://user:token@host/`, or looks as random as a
+/// key.
 fn has_login(text: &str) -> bool {
     let in_address = text.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What programs need of the system itself, wherever it is: a list of folders with programs and libraries, and of single files of `/etc`.
+//! What programs need of the system: directories with programs and libraries, and single files of `/etc`.
 
-/// Where programs and libraries are on the systems that we know. No daemon keeps its state in one of them.
+/// Directories with programs and libraries on known systems. No daemon keeps state in them.
 pub(super) const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -19,11 +19,12 @@ pub(super) const SYSTEM: &[&str] = &[
     "/var/lib/snapd/snap",
 ];
 
-/// What in there is configuration rather than programs.
+/// Paths in these that are configuration, not programs.
 pub(super) const SYSTEM_HIDDEN: &[&str] = &["/usr/local/etc", "/usr/etc", "/opt/acquit"];
 
-/// What programs read of `/etc`: how names, users, time zones, certificates and libraries are found, and settings of languages and
-/// shells. Whatever is not listed does not exist, so a service's configuration never shows.
+/// What programs read in `/etc`: name resolution, users, time zones, certificates, libraries, and settings of
+/// languages and shells. Files that are not listed do not exist in the sandbox, so it never shows a service's
+/// configuration.
 pub(super) const ETC: &[&str] = &[
     // Libraries and alternatives.
     "ld.so.cache",
@@ -50,7 +51,7 @@ pub(super) const ETC: &[&str] = &[
     "group",
     "shells",
     "login.defs",
-    // Certificates and ciphers, without their keys.
+    // Certificates and ciphers, without private keys.
     "ssl/certs",
     "ssl/cert.pem",
     "ssl/ca-bundle.pem",
@@ -130,7 +131,7 @@ pub(super) const ETC: &[&str] = &[
     "sgml",
     "xml",
     "postgresql-common",
-    // Files, fonts, drawing.
+    // File types, fonts, graphics.
     "magic",
     "mime.types",
     "fonts",

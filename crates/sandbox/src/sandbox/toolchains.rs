@@ -1,8 +1,8 @@
-//! Toolchains and package caches of a user: where version managers and package managers keep programs, and which of their files hold
-//! programs rather than credentials.
+//! Toolchains and package caches of a user: where version managers and package managers keep their files, and which
+//! of these are programs rather than credentials.
 //!
-//! A layout lists what is *shown*. Everything else in the folder stays hidden, so a file that a future version of the tool adds is
-//! hidden until somebody lists it here.
+//! A layout lists what is *shown*. Everything else in the directory stays hidden, so a file that a future version of
+//! the tool adds is hidden until someone lists it here.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 pub struct Layout {
     /// The tool's name.
     pub name: &'static str,
-    /// The variable that moves its folder.
+    /// The variable that overrides its directory.
     pub variable: Option<&'static str>,
-    /// Its usual folders: below the home, or absolute.
+    /// Its default directories: below the home, or absolute.
     pub roots: &'static [&'static str],
-    /// What programs read there.
+    /// Paths in it that programs read.
     pub read: &'static [&'static str],
-    /// What they also write while they work. Changes stay in the sandbox.
+    /// Paths in it that programs also write to. Changes stay in the sandbox.
     pub cached: &'static [&'static str],
-    /// Files of a repository that choose a version of this tool.
+    /// Files in a repository that choose a version of this tool.
     pub version_files: &'static [&'static str],
 }
 
@@ -35,7 +35,7 @@ const fn layout(
     Layout { name, variable, roots, read, cached, version_files }
 }
 
-/// What a version manager of the rbenv family has.
+/// Contents of version managers of the rbenv family.
 const SHIMS: &[&str] = &[
     "bin",
     "shims",
@@ -48,9 +48,9 @@ const SHIMS: &[&str] = &[
     "rbenv.d",
     "nodenv.d",
 ];
-/// The folder itself, of tools that keep nothing but programs there.
+/// The directory itself, for tools that keep only programs there.
 const ALL: &[&str] = &[""];
-/// What an installation prefix has.
+/// Contents of an installation prefix.
 const PREFIX: &[&str] = &["bin", "sbin", "lib", "lib64", "libexec", "include", "share"];
 const CONDA: &[&str] = &[
     "bin",
@@ -88,7 +88,7 @@ const BREW: &[&str] = &[
 ];
 const NODE: &[&str] = &[".nvmrc", ".node-version", ".tool-versions", "package.json"];
 
-/// The layouts that are known.
+/// All known layouts.
 #[rustfmt::skip]
 pub const LAYOUTS: &[Layout] = &[
     layout("rustup", Some("RUSTUP_HOME"), &[".rustup"], &["toolchains", "settings.toml", "update-hashes"], &[],
@@ -150,24 +150,24 @@ pub const LAYOUTS: &[Layout] = &[
         "ccache", "sccache", "coursier", "bazelisk", "zig", "composer", "electron"], &[]),
 ];
 
-/// A toolchain of this machine.
+/// A toolchain found on this machine.
 #[derive(Debug)]
 pub struct Toolchain {
-    /// What is known of it.
+    /// Its layout.
     pub layout: &'static Layout,
-    /// Its folder.
+    /// Its directory.
     pub root: PathBuf,
-    /// The variable that named the folder, if one did.
+    /// The variable that named the directory, if any.
     pub variable: Option<&'static str>,
 }
 
 impl Toolchain {
-    /// The places that programs read and that exist.
+    /// Returns the existing paths that programs read.
     pub fn read(&self) -> impl Iterator<Item = PathBuf> {
         self.places(self.layout.read)
     }
 
-    /// The places that programs write to and that exist.
+    /// Returns the existing directories that programs write to.
     pub fn cached(&self) -> impl Iterator<Item = PathBuf> {
         self.places(self.layout.cached).filter(|place| place.is_dir())
     }
@@ -178,20 +178,20 @@ impl Toolchain {
     }
 }
 
-/// Variables by which programs in a sandbox find their toolchain. Their values are paths.
+/// Returns the variables with which sandboxed programs find their toolchain. Their values are paths.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     LAYOUTS.iter().filter_map(|layout| layout.variable)
 }
 
-/// The toolchains of a user, by their variables and at their usual places.
+/// Finds a user's toolchains by their variables and in their default directories.
 ///
-/// A variable that names the home, a folder around it or the root says nothing: everything would be a toolchain then.
+/// Ignores a variable that names the home, a parent of it or the root: everything would be a toolchain then.
 pub fn find<'a>(home: &Path, get: impl Fn(&str) -> Option<&'a OsStr>) -> Vec<Toolchain> {
     let mut found: Vec<Toolchain> = Vec::new();
     for layout in LAYOUTS {
         let named = layout.variable.and_then(|variable| Some((variable, get(variable)?)));
         let named = named.into_iter().flat_map(|(variable, value)| {
-            // GOPATH and the like are lists.
+            // GOPATH and similar variables are lists.
             let list: Vec<PathBuf> = std::env::split_paths(&OsString::from(value)).collect();
             list.into_iter().map(move |root| (Some(variable), root))
         });
@@ -221,7 +221,7 @@ mod tests {
         let moved = place.path().join("data/cargo").into_os_string();
         let get = |name: &str| match name {
             "CARGO_HOME" => Some(moved.as_os_str()),
-            // Says nothing: the whole home is no toolchain.
+            // Ignored: the whole home is no toolchain.
             "NVM_DIR" => Some(home.as_os_str()),
             _ => None,
         };

@@ -1,4 +1,4 @@
-//! The list of entries of a policy while it is made: every place where it really is, and the links on the way to it.
+//! Builds the entries of a policy: the real path of every place to show, and the symlinks on the way.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,38 +7,38 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Entry, What};
 
-/// Links that are followed to find where a place really is, as the kernel does.
+/// Maximum number of symlinks to follow, as in the kernel.
 const MOST_LINKS: usize = 40;
 
 /// The entries so far.
 pub(super) struct View {
     pub(super) entries: Vec<Entry>,
-    /// Folders that programs in a sandbox write to. A link in there may be planted, so none is followed: it would show the
-    /// next program whatever the last one chose.
+    /// Directories that sandboxed programs write to. Follow no symlink in them: a planted one would show the next
+    /// program whatever the last one chose.
     written: Vec<PathBuf>,
 }
 
 impl View {
-    /// An empty one.
+    /// Creates an empty list.
     pub(super) fn new() -> Self {
         Self { entries: Vec::new(), written: Vec::new() }
     }
 
-    /// Follows no link in this folder from now on.
+    /// Stops following symlinks in this directory.
     pub(super) fn distrust(&mut self, folder: &Path) {
         if let Some(real) = resolve(folder, &self.written, |_, _| {}) {
             self.written.push(real);
         }
     }
 
-    /// Shows one of the many places that some machine has, if this one does.
+    /// Shows a path if it exists on this machine.
     pub(super) fn show_if_there(&mut self, place: &Path, what: What) {
         if place.symlink_metadata().is_ok() {
             self.show(place, what);
         }
     }
 
-    /// Shows a place where it really is, and the links on the way to it. Says where that is.
+    /// Shows a path at its real location, with the symlinks on the way. Returns the real path.
     pub(super) fn show(&mut self, place: &Path, what: What) -> Option<PathBuf> {
         let mut links = Vec::new();
         let real = resolve(place, &self.written, |at, to| {
@@ -49,10 +49,10 @@ impl View {
                 self.entries.push(link);
             }
         }
-        // What is seen already because of what lies around it needs no mount of its own, and what is not seen none that hides it.
+        // Skip what is already visible through a parent entry, and hide only what is visible.
         let around = self.around(&real);
         let is_needed = match what {
-            // In a folder that can be written it still has to be kept from that.
+            // Inside a writable directory it still needs a read-only mount.
             What::Read => !matches!(around, Some(What::Read | What::Overlaid { .. })),
             What::Hidden => matches!(
                 around,
@@ -71,14 +71,14 @@ impl View {
         Some(real)
     }
 
-    /// What a real place is part of, so far.
+    /// Returns the innermost entry that contains a real path.
     fn around(&self, real: &Path) -> Option<&What> {
         let covers = |entry: &&Entry| !matches!(entry.what, What::Link { .. }) && is_in(real, &entry.at);
         self.entries.iter().rfind(covers).map(|entry| &entry.what)
     }
 }
 
-/// Where a place really is. Each link on the way is told: where it is, and where it leads. None if one may be planted.
+/// Resolves a path. Calls `link` with each symlink on the way and its target. `None` if a symlink may be planted.
 fn resolve(place: &Path, written: &[PathBuf], mut link: impl FnMut(&Path, &Path)) -> Option<PathBuf> {
     let mut links = 0;
     let mut real = PathBuf::from("/");
@@ -101,13 +101,14 @@ fn resolve(place: &Path, written: &[PathBuf], mut link: impl FnMut(&Path, &Path)
     Some(real)
 }
 
-/// Whether a place is another one or lies in it. Both are plain, so their bytes say it: this is asked thousands of times.
+/// Returns whether a path is `folder` or below it. Compares bytes, as both are normalized and this runs thousands of
+/// times.
 pub(super) fn is_in(place: &Path, folder: &Path) -> bool {
     let rest = place.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
-/// The names of a path, last first, without `..`.
+/// Returns the components of a path, last first, with `..` resolved.
 fn plain(path: &Path) -> Vec<OsString> {
     let mut names = Vec::new();
     for component in path.components() {

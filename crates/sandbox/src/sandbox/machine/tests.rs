@@ -1,4 +1,4 @@
-//! Machines of all kinds, made of files.
+//! Tests with simulated machines, made of files.
 
 use super::*;
 
@@ -13,7 +13,7 @@ const GOOD: [(&str, &str); 6] = [
 
 const BY_CGROUP: &str = "memory limit by cgroup";
 
-/// A machine that can do everything, but for these files and this kernel.
+/// Returns the missing abilities of a machine that has everything, except for these files and this kernel.
 fn missing(
     files: &[(&str, &str)],
     release: &str,
@@ -35,7 +35,7 @@ fn missing(
         is_delegated: |folder| folder.ends_with("a.scope"),
     };
     let mut list = machine.abilities();
-    // Of the machine that the test runs on.
+    // This depends on the machine that runs the test.
     list.retain(|ability| ability.name != "open files");
     assert_eq!(list.len(), 8);
     assert!(list.iter().all(|one| one.is_there() == one.consequence.is_empty()));
@@ -75,11 +75,11 @@ fn each_thing_that_a_machine_lacks_is_named_with_its_reason() {
         ),
     ] {
         let mut found = missing(&[(file, text)], "6.18.1", Some(7), User::Ordinary);
-        // It is a limit of user namespaces, so it goes with them.
+        // This is a limit of user namespaces, so it is missing with them.
         found.retain(|(other, _)| name != "user namespaces" || other != "inotify limit of a namespace");
         assert_eq!(found, [(name.to_owned(), why.to_owned())], "{file}");
     }
-    // Without overlays sockets answer, unless Landlock knows of them.
+    // Without overlays, sockets stay reachable unless Landlock supports them.
     let without = &[("proc/filesystems", "nodev\toverlayx\n")];
     for (landlock, names) in
         [(8, &["barrier to Unix sockets", "overlays in namespaces"][..]), (9, &["overlays in namespaces"])]
@@ -88,7 +88,7 @@ fn each_thing_that_a_machine_lacks_is_named_with_its_reason() {
         assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), names, "{landlock}");
         assert!(found.iter().all(|(_, why)| why == "overlayfs is not loaded"));
     }
-    // As on a new Debian: nothing has used it since the machine was started.
+    // As on a freshly booted Debian: overlayfs was not used yet.
     let loadable =
         ("lib/modules/6.18.1/modules.dep", "kernel/fs/fat/fat.ko.xz:\nkernel/fs/overlayfs/overlay.ko.xz:\n");
     assert_eq!(missing(&[without[0], loadable], "6.18.1", Some(7), User::Ordinary), []);
@@ -109,7 +109,7 @@ fn an_old_kernel_lacks_what_came_later() {
         (names("5.10.0"), names("unknown")),
         (old.map(str::to_owned).to_vec(), old.map(str::to_owned).to_vec())
     );
-    // What a sandbox does not accept, `doctor` does not either.
+    // `doctor` must reject what the sandbox rejects.
     let found = missing(&[], "6.14.0", Some(1), User::Ordinary);
     assert_eq!(found, [("Landlock".to_owned(), "the kernel has ABI 1, older than 2".to_owned())]);
 }
