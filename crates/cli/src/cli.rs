@@ -1,4 +1,4 @@
-//! What every verb is given: the use cases and the printer.
+//! What every verb gets: the use cases and the printer.
 
 use acquit_app::{App, Notice, Surroundings};
 use acquit_run::process::contain::Launcher;
@@ -8,26 +8,26 @@ use crate::report::{Printer, text};
 
 /// The command line in front of the use cases.
 pub struct Cli {
-    /// What can be done.
+    /// The use cases.
     pub app: App,
-    /// What it says.
+    /// The printer.
     pub printer: Printer,
 }
 
 impl Cli {
-    /// Sets it up.
+    /// Creates it.
     pub fn new(surroundings: Surroundings, printer: Printer, launcher: Option<Launcher>) -> Self {
         let app = App::new(surroundings, Box::new(move |notice| show(printer, notice)), launcher);
         Self { app, printer }
     }
 
-    /// The arguments that every process beside this one is started with.
+    /// Returns the arguments for every process that this one starts beside it.
     pub fn pass_on(&self) -> Vec<std::ffi::OsString> {
         self.printer.json.then(|| "--json".into()).into_iter().collect()
     }
 }
 
-/// Shows what a use case tells while it works.
+/// Prints a notice of a use case.
 fn show(printer: Printer, notice: &Notice) {
     match notice {
         Notice::Warning(text) => printer.warn(text),

@@ -1,28 +1,28 @@
-//! Exit codes: how a command ended, for scripts. Documented in `acquit help` and the README; they do not change.
+//! Exit codes of commands, for scripts. Documented in `acquit help` and the README; they do not change.
 
 use acquit_core::task::{End, State};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done,
     /// The task failed, or found nothing to improve.
     Failed,
-    /// The command was not understood, or what it was given cannot be used.
+    /// Invalid arguments or unusable input.
     Usage,
-    /// A person must answer before it goes on.
+    /// The task needs the user's input.
     NeedsPerson,
     /// It was cancelled.
     Cancelled,
     /// acquit itself, its store or its disk failed.
     Internal,
-    /// As the program ended that was run.
+    /// The exit code of the program that was run.
     Program(u8),
 }
 
 impl Exit {
-    /// The number.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -35,16 +35,16 @@ impl Exit {
         }
     }
 
-    /// How a task stands, as an exit.
+    /// Returns the exit for a task's state.
     pub fn of(state: &State) -> Self {
         match state {
             State::Ended { end: End::Done } => Self::Done,
             State::Ended { end: End::Failed { .. } | End::NoImprovement } => Self::Failed,
-            // One that is still working has been left to end by itself.
+            // A cancelled task may still be working; it ends on its own.
             State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. } => {
                 Self::Cancelled
             }
-            // Without somebody who watches over all tasks, a person says when it goes on.
+            // Without a daemon that watches all tasks, the user decides when it continues.
             State::Waiting { .. } | State::Blocked { .. } => Self::NeedsPerson,
             State::New | State::Working { cancel: None, .. } => Self::Internal,
         }
@@ -60,7 +60,7 @@ impl From<acquit_app::Kind> for Exit {
     }
 }
 
-/// What `acquit help` says about them.
+/// The section on exit codes in `acquit help`.
 pub const HELP: &str = "\
 Exit codes:
   0  done

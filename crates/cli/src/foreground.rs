@@ -1,7 +1,7 @@
-//! Running a task from the foreground: a harness process is started, and what it writes to the store is shown.
+//! Runs a task in the foreground: starts a harness, and shows what it writes to the store.
 //!
-//! The harness is a process of its own that goes on when this one ends. This one only looks: it starts a harness when a leg is
-//! ready and none runs, and it finds what died. So it may be killed at any time, and started again.
+//! The harness is a separate process that continues when this one ends. This one only watches: it starts a harness
+//! when a leg is ready and none runs, and detects dead ones. So it can be killed and restarted at any time.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -19,23 +19,23 @@ use acquit_app::Error;
 use acquit_app::drive::Driver;
 use acquit_run::process::Interrupt;
 
-/// How often the screen is renewed.
+/// How often to update the screen.
 const BEAT: Duration = Duration::from_millis(100);
-/// How many events or chunks are read at once.
+/// How many events or chunks to read at once.
 const PAGE: u32 = 500;
 
-/// Whether harnesses are started, or only looked at.
+/// Whether to start harnesses or only watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Starts them.
+    /// Start harnesses.
     Runs,
-    /// The same for a task that nobody else sees: it cannot be left to itself, so an interrupt cancels it.
+    /// Start harnesses for a private task. It cannot be detached from, so an interrupt cancels it.
     Judges,
-    /// Looks only.
+    /// Only watch.
     Watches,
 }
 
-/// Follows a task until it ends or waits for a person.
+/// Follows a task until it ends or needs input.
 pub fn follow(
     app: &App,
     printer: Printer,
@@ -99,7 +99,7 @@ pub fn follow(
     }
 }
 
-/// What Ctrl-C asks on a terminal.
+/// The prompt after Ctrl-C on a terminal.
 const QUESTION: &str = "d + Enter  detach: the task continues by itself\n\
                         c + Enter  cancel the task; so does Ctrl-C once more\n\
                         Enter      keep watching";
@@ -109,7 +109,7 @@ fn cancel(app: &App, store: &mut dyn Store, id: TaskId, view: &mut View) -> Resu
     app.cancel(store, id).map(|_| ())
 }
 
-/// The first letter of a line that was typed, if one was. A terminal that is gone has typed nothing.
+/// Returns the first character of a typed line, if any. `None` if the terminal is gone.
 fn typed() -> Option<char> {
     let stdin = std::io::stdin();
     let mut fds = [rustix::event::PollFd::new(&stdin, rustix::event::PollFlags::IN)];
@@ -129,7 +129,7 @@ pub fn show_all(store: &mut dyn Store, id: TaskId, follower: Follower) -> Result
     View { follower, seen: 0, leg: None, read: 0 }.show(store, id).map(|_| ())
 }
 
-/// What has been shown so far.
+/// What was shown so far.
 struct View {
     follower: Follower,
     seen: i64,
@@ -138,13 +138,13 @@ struct View {
 }
 
 impl View {
-    /// Shows what is new. Says whether anything was.
+    /// Shows what is new. Returns whether there was anything.
     fn show(&mut self, store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
         let mut news = false;
         loop {
             let events = store.events(Some(id), self.seen, PAGE)?;
             for event in &events {
-                // What a leg said belongs before the event that ends it.
+                // Show a leg's transcript before the event that ends it.
                 let leg = event.leg.map(|number| LegId { task: id, number });
                 if leg.is_some() && leg != self.leg {
                     self.transcript(store)?;
@@ -180,7 +180,7 @@ impl View {
     }
 }
 
-/// What the task's newest leg does.
+/// Returns what the task's newest leg is doing.
 fn now(store: &mut dyn Store, id: TaskId) -> Result<Now, Error> {
     let Some(leg) = store.legs(id)?.pop() else { return Ok(Now::Between) };
     Ok(match leg.state {

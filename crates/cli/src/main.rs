@@ -1,4 +1,4 @@
-//! The `acquit` binary: arguments, configuration, words for people, and the wiring of the rest.
+//! The `acquit` binary: parses arguments, reads the environment, and prints the results of the use cases.
 
 mod args;
 mod cli;
@@ -26,7 +26,7 @@ use exit::Exit;
 use report::Printer;
 
 fn main() -> ExitCode {
-    // These start with every agent or gate, so they go before everything that costs time.
+    // Agents and gates start these verbs, so handle them before anything slow.
     let mut words = std::env::args_os().skip(1);
     let launcher = match words.next() {
         Some(verb) if verb == acquit_run::process::contain::VERB => acquit_run::process::contain::main(words),
@@ -42,13 +42,13 @@ fn main() -> ExitCode {
             let code = environment::for_agent().map_or(1, |(_, variables)| verbs::acp::acp(words, variables));
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
-        // With a file, the tools of a leg; without one, those for any client.
+        // With a file, serve the tools of a leg; without one, those for any client.
         Some(verb) if verb == acquit_run::mcp::VERB => match words.next() {
             Some(brief) if !brief.to_string_lossy().starts_with('-') => return verbs::mcp::of_leg(&brief),
             _ => None,
         },
         Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
-        // These start programs. Without a launcher they do so too, only slower.
+        // These start programs. Without a launcher that works too, only slower.
         Some(verb) if verb == "leg" || verb == "sandbox" || verb == "open" => Launcher::fork().ok(),
         _ => None,
     };
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A command line that was not understood, or that asks for help.
+/// Prints a usage error, or help.
 fn usage(error: &clap::Error) -> ExitCode {
     let json = std::env::args_os().any(|word| word == "--json");
     if json && error.use_stderr() {
@@ -90,7 +90,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
         Printer::new(true, args::Colour::Never, true).json_error(message, None, Exit::Usage);
     } else {
-        // As clap does it itself.
+        // As clap does itself.
         let _ = error.print();
     }
     ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 })

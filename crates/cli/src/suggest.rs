@@ -1,6 +1,6 @@
-//! The commands that acquit offers at the end of another one: only those that work as the task stands.
+//! Suggests commands at the end of another one: only those that work in the task's current state.
 //!
-//! This is the one place that makes them, and a test runs every one right after it was printed.
+//! Only this module creates suggestions, and a test runs each one right after it was printed.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::human_request::{Ask, HumanRequest, Kind};
@@ -8,15 +8,15 @@ use acquit_core::task::{End, State, Task};
 
 use acquit_app::diff::is_published;
 
-/// At most so many options are offered one by one.
+/// Maximum number of options to list one by one.
 const MOST_OPTIONS: usize = 8;
 
-/// A command, and what it is for.
+/// A command and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggestion {
-    /// What it is for.
+    /// Its purpose.
     pub what: &'static str,
-    /// The words after `acquit`, as a shell takes them.
+    /// The arguments after `acquit`, quoted for a shell.
     pub command: String,
 }
 
@@ -24,7 +24,7 @@ fn offer(what: &'static str, command: String) -> Suggestion {
     Suggestion { what, command }
 }
 
-/// What can be done with a task as it stands.
+/// Returns the commands for a task in its current state.
 pub fn of(task: &Task) -> Vec<Suggestion> {
     let id = task.id();
     match &task.state {
@@ -47,7 +47,7 @@ pub fn of(task: &Task) -> Vec<Suggestion> {
     }
 }
 
-/// Of a task that is done: its work may be a branch, in the base already, or nothing but words.
+/// Suggestions for a finished task: its work may be a branch, merged already, or only text.
 fn done(task: &Task) -> Vec<Suggestion> {
     let id = task.id();
     let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
@@ -61,7 +61,7 @@ fn done(task: &Task) -> Vec<Suggestion> {
     all
 }
 
-/// The ways to answer what a task asks.
+/// Returns the ways to answer a task's request.
 fn answers(task: &Task, request: &HumanRequest) -> Vec<Suggestion> {
     let id = task.id();
     let words = || offer("answer", format!("answer {id} \"…\""));
@@ -103,7 +103,7 @@ fn answers(task: &Task, request: &HumanRequest) -> Vec<Suggestion> {
     all
 }
 
-/// A word of a shell.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {

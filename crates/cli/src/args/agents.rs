@@ -1,8 +1,8 @@
-//! The arguments of `acquit agents`.
+//! Arguments of `acquit agents`.
 
 use acquit_core::ids::Name;
 
-/// What follows the options in its help.
+/// Text after the options in its help.
 pub(super) const AFTER_HELP: &str = "\
 Exit codes:
   0  at least one starts; with --ask: every agent that was asked answers

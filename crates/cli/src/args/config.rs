@@ -1,4 +1,4 @@
-//! The arguments of `acquit config`.
+//! Arguments of `acquit config`.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! Work that begins by itself, on the command line: schedules, and the service that follows them.
+//! Arguments of `acquit schedule`, `acquit service` and `acquit report`.
 
 use clap::Subcommand;
 
@@ -37,16 +37,16 @@ pub enum ScheduleVerb {
     },
 }
 
-/// A night, as people name it.
+/// A night, as the user names it.
 #[derive(Clone, Debug)]
 pub enum WhichNight {
-    /// By its date, such as `2026-06-01`.
+    /// By date, such as `2026-06-01`.
     Date(String),
-    /// The newest of a schedule.
+    /// The newest night of a schedule.
     Schedule(Name),
 }
 
-/// Reads a date or the name of a schedule.
+/// Parses a date or the name of a schedule.
 pub fn night(text: &str) -> Result<WhichNight, String> {
     if text.parse::<jiff::civil::Date>().is_ok() {
         return Ok(WhichNight::Date(text.to_owned()));
@@ -93,7 +93,7 @@ pub enum ServiceVerb {
     },
 }
 
-/// A name that systemd and launchd take as it is, and that is no path.
+/// Parses a name that systemd and launchd accept unchanged, and that is no path.
 fn service_name(text: &str) -> Result<String, String> {
     const LONGEST: usize = 64;
     let letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';

@@ -1,4 +1,4 @@
-//! The arguments of `acquit notify`.
+//! Arguments of `acquit notify`.
 
 use acquit_core::ids::Name;
 use clap::Subcommand;

@@ -1,4 +1,4 @@
-//! The arguments of `acquit prompt`.
+//! Arguments of `acquit prompt`.
 
 use acquit_core::ids::Name;
 use clap::Subcommand;

@@ -1,11 +1,11 @@
-//! What `acquit prove` can be told.
+//! Arguments of `acquit prove`.
 
 use std::path::PathBuf;
 
 use acquit_app::prove::hook::Agent;
 use clap::ValueEnum;
 
-/// The examples of `acquit prove --help`.
+/// Exit codes and examples for `acquit prove --help`.
 pub const EXAMPLES: &str = "\
 Exit codes:
   0  acquitted: every claim that counts was shown to hold
@@ -107,7 +107,7 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// The agent whose hook it is, with its name on the command line; none if it is git's.
+    /// Returns the agent whose hook it is, with its name on the command line; `None` for git's.
     pub fn agent(self) -> Option<(&'static str, Agent)> {
         match self {
             Self::Claude => Some(("claude", Agent::Claude)),
@@ -120,10 +120,10 @@ impl Hook {
     }
 }
 
-/// A form of the judgement.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// As a terminal shows it, without colours.
+    /// As on a terminal, without colours.
     Text,
     /// Everything.
     Json,
@@ -135,16 +135,16 @@ pub enum Format {
     Markdown,
     /// Annotations of GitHub Actions.
     Github,
-    /// A Code Quality report of GitLab.
+    /// A GitLab Code Quality report.
     Gitlab,
 }
 
-/// A form, and where it goes.
+/// An output format and its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The form.
+    /// The format.
     pub format: Format,
-    /// The file; standard output without one.
+    /// The file; `None` for stdout.
     pub file: Option<PathBuf>,
 }
 
@@ -173,7 +173,7 @@ impl Output {
 }
 
 impl Proved {
-    /// The folder of copies of what gates print.
+    /// Returns the directory for copies of the gates' logs.
     pub fn logs(&self) -> Option<PathBuf> {
         self.attest.as_ref().map(|file| acquit_app::prove::attest::logs_of(file))
     }

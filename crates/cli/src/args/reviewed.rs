@@ -1,4 +1,4 @@
-//! What `acquit review` looks at.
+//! Arguments of `acquit review`.
 
 use super::Means;
 

@@ -1,4 +1,4 @@
-//! The arguments of `acquit serve`.
+//! Arguments of `acquit serve`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -57,7 +57,7 @@ pub struct Exposed {
 }
 
 impl Exposed {
-    /// What was chosen.
+    /// Returns the selected exposure.
     pub fn exposure(&self) -> Exposure {
         match (&self.tls_cert, &self.tls_key, &self.origin, &self.behind_proxy) {
             (Some(certificate), Some(key), Some(origin), _) => {
@@ -68,7 +68,7 @@ impl Exposed {
         }
     }
 
-    /// The same as arguments, for the process that serves.
+    /// Returns these options as arguments, for the process that serves.
     pub fn words(&self) -> Vec<OsString> {
         let origin = |flag: &str, origin: &Option<Origin>| {
             origin.as_ref().map(|origin| [flag.into(), origin.to_string().into()])

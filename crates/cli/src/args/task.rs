@@ -1,4 +1,4 @@
-//! Tasks on the command line: a new one, and what can be done with those that exist.
+//! Arguments of `acquit task` and `acquit run`.
 
 use clap::Subcommand;
 
@@ -69,7 +69,7 @@ impl From<Means> for acquit_app::Means {
 }
 
 impl NewTask {
-    /// The request for the task. The description is what `--description` says, or what standard input has.
+    /// Returns the request for a new task, with its description from `--description` or stdin.
     pub fn request(&self, description: String) -> acquit_app::NewTask {
         acquit_app::NewTask {
             title: self.title.clone(),
@@ -179,7 +179,7 @@ pub enum TaskVerb {
     },
 }
 
-/// A length of time.
+/// Parses a duration.
 pub fn span(text: &str) -> Result<Span, String> {
     Span::parse(text).ok_or_else(|| "must be a length of time such as 90m or 7d".to_owned())
 }
@@ -188,7 +188,7 @@ fn model(text: &str) -> Result<String, String> {
     if is_model(text) { Ok(text.to_owned()) } else { Err("must be the name of a model".to_owned()) }
 }
 
-/// The longest size, complexity, ticket or value of metadata: they are words, not texts.
+/// Maximum length of a size, complexity, ticket or metadata value.
 const LONGEST_WORD: usize = 200;
 
 fn word(text: &str) -> Result<String, String> {

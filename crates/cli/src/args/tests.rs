@@ -1,4 +1,4 @@
-//! What must hold of the command line as a whole.
+//! Tests of the command line as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -22,11 +22,11 @@ fn the_command_line_is_sound_and_every_option_says_what_it_is_for() {
     look(&command, "acquit");
 }
 
-/// Commands in a text: what stands between backquotes, after a prompt or in the examples of a help text, and begins with `acquit`.
+/// Finds commands in a text: in backquotes, after a prompt or in the examples of a help text, starting with `acquit`.
 fn commands(text: &str) -> Vec<String> {
     let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let typed = text.lines().filter_map(|line| line.trim_start().strip_prefix("$ "));
-    // In the source a line break of a help text is two characters, and so is a quote.
+    // In the source, a line break of a help text is two characters, and so is a quote.
     let examples = text.split("\\n  ").skip(1).map(|rest| {
         let end = rest
             .match_indices('"')
@@ -38,7 +38,7 @@ fn commands(text: &str) -> Vec<String> {
     all.filter(|words| words.starts_with("acquit ")).collect()
 }
 
-/// The words of a command as a shell takes them, up to where another program's begin.
+/// Splits a command into words like a shell, up to a pipe, redirection or the next command.
 fn words(command: &str) -> Vec<String> {
     let (mut all, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for char in command.chars().chain([' ']) {
@@ -54,7 +54,7 @@ fn words(command: &str) -> Vec<String> {
     all
 }
 
-/// Verbs that acquit starts itself, which the command line does not know.
+/// Verbs that acquit starts itself, unknown to the command-line parser.
 const OWN: [&str; 5] = [
     acquit_run::acp::VERB,
     acquit_run::agent::SCRIPTED_VERB,
@@ -63,16 +63,16 @@ const OWN: [&str; 5] = [
     acquit_run::syntax::VERB,
 ];
 
-/// Why a command cannot exist: a verb or an option that the command line does not know. What stands for a value is not judged.
+/// Returns why a command cannot exist: an unknown verb or option. Does not check values.
 fn refused(command: &str) -> Option<String> {
     use clap::error::ErrorKind::{InvalidSubcommand, UnknownArgument};
     let mut words = words(&command.replace(['[', ']'], ""));
-    // Whatever may follow is left open.
+    // Ignore a final ellipsis.
     words.pop_if(|word| word == "…");
     if words.get(1).is_some_and(|verb| OWN.contains(&verb.as_str())) {
         return None;
     }
-    // Gaps to fill in are filled in.
+    // Fill in placeholders.
     let is_gap = |word: &String| word == "…" || word.starts_with(['{', '<']);
     let filled = words.into_iter().map(|word| if is_gap(&word) { "T-1".to_owned() } else { word });
     let error = Args::try_parse_from(filled.collect::<Vec<_>>()).err()?;
@@ -92,13 +92,13 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Messages, hints, help and pages name only commands and options that exist.
+/// Checks that messages, hints, help and pages name only existing commands and options.
 #[test]
 fn every_command_that_is_named_anywhere_exists() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = vec![top.join("README.md"), top.join("ARCHITECTURE.md")];
     files(&top.join("docs"), &mut found);
-    // These quote what was asked for, which may be missing.
+    // These quote requirements, which may not be implemented.
     let quotes = ["coverage.md", "specification.md", "seeds"].map(|name| top.join("docs").join(name));
     found.retain(|path| !quotes.iter().any(|quote| path.starts_with(quote)));
     for name in ["core", "run", "app", "cli", "web", "sandbox", "store"] {

@@ -1,4 +1,4 @@
-//! The arguments of `acquit token`.
+//! Arguments of `acquit token`.
 
 use acquit_web::access::Role;
 use clap::Subcommand;

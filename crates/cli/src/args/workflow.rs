@@ -1,4 +1,4 @@
-//! What `acquit workflow` can be told.
+//! Arguments of `acquit workflow`.
 
 use acquit_core::ids::Name;
 use clap::{Subcommand, ValueEnum};

@@ -1,5 +1,5 @@
-//! The agents of a machine, in words: a line each, and below it whether it starts in the sandbox, how it logs in, what to add, and
-//! what it lacks.
+//! Formats the agents of a machine: a line each, and below it whether it starts in the sandbox, how it logs in, what
+//! to add, and which features it lacks.
 
 use std::path::{Path, PathBuf};
 
@@ -12,38 +12,38 @@ use acquit_run::agent::trial::Trial;
 
 use super::{Look, Printer, money, text};
 
-/// Where the words of a detail begin.
+/// Column where details start.
 const INDENT: usize = 13;
 
 /// An agent that was tried.
 pub struct Tried {
-    /// Its name in the configuration, or its product's.
+    /// Its name in the configuration, or that of its product.
     pub name: Name,
-    /// The product; none for an adapter that runs any command.
+    /// The product; `None` for an adapter that runs any command.
     pub product: Option<Product>,
-    /// Its program, where that is known.
+    /// Its program, if known.
     pub program: Option<PathBuf>,
     /// Whether the project configures it.
     pub configured: bool,
-    /// What it says its version is, in the sandbox or else outside.
+    /// Its reported version, in the sandbox or else outside.
     pub version: Option<String>,
-    /// Why this version does not work, if that is known.
+    /// Why this version does not work, if known.
     pub trouble: Option<&'static str>,
-    /// What came of the trial.
+    /// Result of starting it.
     pub trial: Trial,
-    /// What came of a question, if one was asked.
+    /// Result of asking its model, if it was asked.
     pub reply: Option<Reply>,
 }
 
-/// What was found.
+/// All agents.
 pub struct Agents {
-    /// Those that are here.
+    /// Installed agents.
     pub here: Vec<Tried>,
-    /// The products that are not.
+    /// Products that are not installed.
     pub missing: Vec<Product>,
 }
 
-/// All of them: first those that are here.
+/// Formats all agents, installed ones first.
 pub fn lines(printer: Printer, all: &Agents, home: Option<&Path>) -> Vec<String> {
     let mut lines = Vec::new();
     for tried in &all.here {
@@ -116,7 +116,7 @@ fn one(printer: Printer, tried: &Tried, home: Option<&Path>) -> Vec<String> {
     lines
 }
 
-/// What an agent has not, or not wholly.
+/// Lists the features that an agent lacks or supports only partly.
 fn lacks(supports: &Supports) -> String {
     let part = |(name, support): (&str, Support)| match support {
         Support::Yes => None,
@@ -126,7 +126,7 @@ fn lacks(supports: &Supports) -> String {
     supports.all().into_iter().filter_map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// A path, with the home as people write it.
+/// Formats a path, with `~` for the home.
 fn short(path: &Path, home: Option<&Path>) -> String {
     let below = home.and_then(|home| path.strip_prefix(home).ok());
     let path = below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()));

@@ -1,10 +1,10 @@
-//! What a machine can do, in words: a line each, and below what is missing what follows and how to mend it.
+//! Formats the abilities of a machine: a line each, and for a missing one its consequence and a fix.
 
 use acquit_run::sandbox::machine::{Ability, Need, State};
 
 use super::{Look, Printer, text};
 
-/// All of it, with the sum at the end.
+/// Formats all abilities, with a summary at the end.
 pub fn lines(printer: Printer, list: &[Ability]) -> Vec<String> {
     let width = list.iter().map(|ability| ability.name.chars().count()).max().unwrap_or(0);
     let mut lines = Vec::new();

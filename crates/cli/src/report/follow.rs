@@ -1,4 +1,4 @@
-//! A task as it happens: its events, one after another, in words for people or as lines of JSON.
+//! Prints a task's events as they happen, as text or as lines of JSON.
 
 use acquit_core::agent::{AgentEvent, Item, Usage};
 use acquit_core::change::Change;
@@ -9,40 +9,40 @@ use acquit_core::time::Span;
 use super::status::Status;
 use super::{Look, Printer, money, text};
 
-/// So much of a text is shown in one line.
+/// Maximum width of a text shown in one line.
 pub(super) const WIDTH: usize = 110;
-/// The longest line for what acquit itself says: how to mend it stands at the end.
+/// Maximum width of acquit's own messages. Longer than usual, because the hint comes last.
 const NOTICE: usize = 600;
-/// So many lines of a tool's result are shown.
+/// How many lines of a tool result to show.
 const FOLDED: usize = 3;
-/// So many lines of a failure are shown; the log has the rest.
+/// How many lines of a failure to show; the log has the rest.
 pub(super) const FAILURE_LINES: usize = 8;
 
-/// What the story of a task is to the command that tells it.
+/// Where to print a task's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Story {
-    /// What was asked for: it goes to standard output.
+    /// To stdout: the command was asked for them.
     Asked,
-    /// Told beside the result: it goes to standard error.
+    /// To stderr, beside the command's result.
     Beside,
 }
 
-/// What a task's newest leg does at the moment.
+/// What a task's newest leg is doing.
 pub enum Now {
-    /// It runs, and has used this.
+    /// Running, with its usage so far.
     Runs(Usage),
-    /// It may be claimed after this.
+    /// Waiting; can be claimed after this time.
     Waits(std::time::Duration),
-    /// It has ended.
+    /// Ended.
     Between,
 }
 
-/// Prints events and what agents say.
+/// Prints events and agent output.
 pub struct Follower {
     printer: Printer,
     story: Story,
     status: Status,
-    /// From which level on events are shown.
+    /// Minimum level of events to show.
     level: Level,
     stage: String,
     doing: String,
@@ -50,7 +50,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// A follower that shows events from `level` on.
+    /// Creates a follower that shows events from `level` on.
     pub fn new(printer: Printer, level: Level, story: Story) -> Self {
         let status = Status::new(printer);
         Self {
@@ -64,7 +64,7 @@ impl Follower {
         }
     }
 
-    /// Shows an event.
+    /// Prints an event.
     pub fn event(&mut self, event: &Event) {
         if let Body::Change { change: Change::LegEnded { report, .. } } = &event.body {
             self.cost.add(&report.usage);
@@ -103,7 +103,7 @@ impl Follower {
         self.lines(&lines);
     }
 
-    /// Shows something that an agent said.
+    /// Prints an item of an agent's output.
     pub fn item(&mut self, item: &Item) {
         if self.printer.json {
             return;
@@ -139,7 +139,7 @@ impl Follower {
         }
     }
 
-    /// The result of a tool, folded to its first lines; all of it where everything is shown.
+    /// Prints a tool result: its first lines, or all of it at debug level.
     fn result(&mut self, ok: bool, text: &str) {
         let all: Vec<&str> = text.trim_end().lines().collect();
         let shown = if self.level == Level::Debug { all.len() } else { FOLDED };
@@ -160,23 +160,23 @@ impl Follower {
         self.lines(&lines);
     }
 
-    /// How much of a line is left for what is shown in it.
+    /// Returns the width left for text in a line.
     fn room(&self) -> usize {
         self.printer.width().saturating_sub(8).clamp(15, WIDTH)
     }
 
-    /// Says something beside the events.
+    /// Prints a line between the events.
     pub fn say(&mut self, text: &str) {
         self.lines(&[text.to_owned()]);
     }
 
-    /// Renews the live line. `running` is what the current leg has used so far.
+    /// Updates the status line.
     pub fn tick(&mut self, now: &Now) {
         let mut cost = self.cost.clone();
         let mut doing = self.doing.clone();
         match now {
             Now::Runs(usage) => cost.add(usage),
-            // Shorter waits are over before anybody has read of them.
+            // Don't show waits that are too short to read.
             Now::Waits(left) if left.as_secs() > 0 => {
                 let left = Span::secs(left.as_secs());
                 doing = format!("goes on in {left}");
@@ -292,7 +292,7 @@ impl Follower {
     }
 }
 
-/// What a leg is about, in a few words.
+/// Describes a leg in a few words.
 pub fn heading(entry: &Entry) -> String {
     match &entry.purpose {
         Purpose::Work => entry.stage.to_string(),
@@ -305,7 +305,7 @@ pub fn heading(entry: &Entry) -> String {
         Purpose::Resolve { of, .. } => format!("{} (a conflict before {})", entry.stage, of.stage),
     }
 }
-/// An event with what can be told of it without knowing its kind.
+/// Adds fields to an event that can be used without knowing its kind.
 fn with_summary(event: &Event) -> serde_json::Value {
     let mut value = serde_json::to_value(event).unwrap_or_default();
     value["category"] = event.body.category().into();

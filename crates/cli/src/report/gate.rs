@@ -1,4 +1,4 @@
-//! Verdicts of gates for people: one line, the figures, what was found, and what is to be mended.
+//! Formats gate verdicts for people: one line, figures, findings, and what to fix.
 
 use acquit_core::gate::{Verdict, Weight};
 
@@ -6,7 +6,7 @@ use super::follow::{FAILURE_LINES, WIDTH};
 use super::{Look, Printer, text};
 
 impl Printer {
-    /// A verdict, as it stands among the events of a leg.
+    /// Formats a verdict for a leg's list of events.
     pub fn gate(self, verdict: &Verdict) -> Vec<String> {
         let (mark, look) = match (verdict.passed, verdict.rejects()) {
             (true, _) => ("✓", Look::Good),

@@ -1,4 +1,4 @@
-//! The only module that prints. Data goes to standard output, everything said beside it to standard error.
+//! The only module that prints. Data goes to stdout, everything else to stderr.
 #![allow(clippy::disallowed_macros, reason = "this is the one place")]
 
 use std::io::{self, IsTerminal, Write};
@@ -24,49 +24,49 @@ pub mod task;
 pub mod text;
 mod workers;
 
-/// Why standard output took no more, as the system's number; 0 while it does.
+/// The error number of the first failed write to stdout; 0 if none failed.
 static REFUSED: AtomicI32 = AtomicI32::new(0);
 
-/// Says things, in words or as JSON, with or without colours.
+/// Prints text or JSON, with or without colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Printer {
-    /// JSON instead of words.
+    /// Print JSON instead of text.
     pub json: bool,
     colour: bool,
-    /// Whether standard error is a terminal, on which a line can be written over.
+    /// Whether stderr is a terminal, where a line can be overwritten.
     pub live: bool,
-    /// Where the commands work that are offered.
+    /// How to print suggested commands.
     pub offers: Offers,
 }
 
-/// Where commands work that are offered.
+/// How to print suggested commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offers {
     /// As they are.
     Here,
-    /// After these words, which name the store.
+    /// After this prefix, which names the store.
     At(&'static str),
-    /// Nowhere: what they are about is removed.
+    /// Not at all: the task they refer to is removed.
     Nothing,
 }
 
-/// The width of lines where nothing tells one.
+/// Line width if there is no terminal.
 const USUAL_WIDTH: usize = 110;
 
-/// How a piece of text looks.
+/// Style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// As it is.
+    /// Unstyled.
     Plain,
     /// A heading.
     Strong,
-    /// Beside the point.
+    /// Less important.
     Faint,
-    /// Good.
+    /// Success.
     Good,
-    /// Not good.
+    /// Failure.
     Bad,
-    /// To be looked at.
+    /// Needs attention.
     Notable,
 }
 
@@ -75,7 +75,7 @@ pub enum Look {
     reason = "who has no printer prints nothing, also where printing needs none of its settings"
 )]
 impl Printer {
-    /// A printer for what was asked and what there is.
+    /// Creates a printer from the options and the terminal.
     pub fn new(json: bool, colour: Colour, no_color: bool) -> Self {
         let live = std::io::stderr().is_terminal();
         let colour = match colour {
@@ -86,17 +86,17 @@ impl Printer {
         Self { json, colour, live: live && !json, offers: Offers::Here }
     }
 
-    /// The same, in words even where JSON was asked for.
+    /// Returns a printer that prints text even with `--json`.
     pub fn in_words(self) -> Self {
         Self { json: false, ..self }
     }
 
-    /// Whether colours are wanted.
+    /// Returns whether to use colours.
     pub fn colour(self) -> bool {
         self.colour
     }
 
-    /// How wide lines may be: as the terminal is, and elsewhere as is usual.
+    /// Returns the maximum line width: that of the terminal, or the default.
     pub fn width(self) -> usize {
         let of = |size: rustix::termios::Winsize| usize::from(size.ws_col);
         let out = rustix::termios::tcgetwinsize(io::stdout()).map(of).ok();
@@ -104,7 +104,7 @@ impl Printer {
         width.filter(|width| *width > 0).unwrap_or(USUAL_WIDTH).clamp(20, USUAL_WIDTH)
     }
 
-    /// A text broken between words, on a terminal; elsewhere as it is.
+    /// Wraps a text on a terminal; elsewhere returns it unchanged.
     pub fn wrapped(self, text: &str, indent: usize) -> String {
         if !io::stdout().is_terminal() && !self.live {
             return text.to_owned();
@@ -112,7 +112,7 @@ impl Printer {
         text::wrap(text, self.width(), indent)
     }
 
-    /// Text with a look.
+    /// Applies a style to a text.
     pub fn paint(self, look: Look, text: &str) -> String {
         let code = match look {
             _ if !self.colour => return text.to_owned(),
@@ -126,7 +126,7 @@ impl Printer {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// A line of data. A reader that has gone away is no error: `acquit logs | head` is fine.
+    /// Prints a line of data. A closed pipe is no error: `acquit logs | head` is fine.
     pub fn data(self, line: &str) {
         if self.json {
             return self.exactly(line);
@@ -134,12 +134,12 @@ impl Printer {
         note(writeln!(io::stdout(), "{}", self.fitted(line, io::stdout().is_terminal())));
     }
 
-    /// A line of data that is never broken.
+    /// Prints a line of data without wrapping.
     fn exactly(self, line: &str) {
         note(writeln!(io::stdout(), "{line}"));
     }
 
-    /// Lines as wide as a terminal is at most, broken between words; further lines are indented as the first, and a little more.
+    /// Wraps lines at the terminal's width. Continuation lines are indented two more columns than the first.
     fn fitted(self, text: &str, terminal: bool) -> String {
         let width = if terminal { self.width() } else { usize::MAX };
         let fits = |line: &str| {
@@ -151,17 +151,17 @@ impl Printer {
         text.split('\n').map(fits).collect::<Vec<_>>().join("\n")
     }
 
-    /// A document of data that is never broken into lines.
+    /// Prints a document without wrapping.
     pub fn document(self, text: &str) {
         self.exactly(text);
     }
 
-    /// Whether whoever read standard output has gone away.
+    /// Returns whether the reader closed stdout.
     pub fn reader_is_gone(self) -> bool {
         refused().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether all data was printed that somebody wants to read.
+    /// Flushes stdout. Fails if data could not be written, unless the reader closed it.
     pub fn finish(self) -> Result<(), Error> {
         note(io::stdout().flush());
         match refused() {
@@ -170,34 +170,34 @@ impl Printer {
         }
     }
 
-    /// A document of data as JSON.
+    /// Prints a JSON document.
     pub fn json<T: serde::Serialize>(self, value: &T) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
             self.exactly(&text);
         }
     }
 
-    /// One line of JSON.
+    /// Prints a line of JSON.
     pub fn json_line<T: serde::Serialize>(self, value: &T) {
         if let Ok(text) = serde_json::to_string(value) {
             self.data(&text);
         }
     }
 
-    /// A line beside the data.
+    /// Prints a line to stderr. Not with `--json`.
     pub fn say(self, line: &str) {
         if !self.json {
             let _ = writeln!(std::io::stderr(), "{}", self.fitted(line, io::stderr().is_terminal()));
         }
     }
 
-    /// A warning.
+    /// Prints a warning.
     pub fn warn(self, line: &str) {
         let line = format!("{}: {line}", self.paint(Look::Notable, "warning"));
         let _ = writeln!(std::io::stderr(), "{}", self.fitted(&line, io::stderr().is_terminal()));
     }
 
-    /// Bytes as they are, such as an agent's own output; on a terminal made visible, because there they would act.
+    /// Prints raw bytes, such as an agent's output. Escapes control characters on a terminal.
     pub fn raw(self, bytes: &[u8]) {
         let mut out = io::stdout();
         if out.is_terminal() {
@@ -208,7 +208,7 @@ impl Printer {
         }
     }
 
-    /// A diff, line by line, with nothing in it that would act on a terminal.
+    /// Prints a diff line by line, with control characters escaped.
     pub fn diff(self, text: &str) {
         for line in text.lines() {
             let look = match line.as_bytes().first() {
@@ -222,13 +222,13 @@ impl Printer {
         }
     }
 
-    /// An error as a line of JSON.
+    /// Prints an error as a line of JSON.
     pub fn json_error(self, message: &str, hint: Option<&str>, exit: crate::exit::Exit) {
         let value = serde_json::json!({ "error": message, "hint": hint, "exit": exit.code() });
         let _ = writeln!(std::io::stderr(), "{value}");
     }
 
-    /// An error with its causes and its hint.
+    /// Prints an error with its causes and its hint.
     pub fn error(self, error: &Error) {
         if self.json {
             let message = match error {
@@ -257,7 +257,7 @@ impl Printer {
         }
     }
 
-    /// Mistakes with the line that each is in.
+    /// Formats mistakes with their source lines.
     fn mistakes(self, mistakes: &Mistakes) -> String {
         let mut out = String::new();
         for mistake in &mistakes.0 {
@@ -280,7 +280,7 @@ impl Printer {
     }
 }
 
-/// Keeps the first failure to print data.
+/// Records the first failed write of data.
 fn note(result: io::Result<()>) {
     if let Err(error) = result {
         let number = error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error());

@@ -1,13 +1,13 @@
-//! Costs and tokens in figures that people read.
+//! Formats costs and token counts.
 
 use acquit_core::agent::Usage;
 use acquit_core::price::{AS_OF, dollars};
 
-/// A cost, or that nobody told one.
+/// Formats a cost, or says that there is no price.
 pub fn cost(micros: Option<u64>) -> String {
     match micros {
         None => "no price".to_owned(),
-        // Below a cent the cents say nothing.
+        // Show fractions of a cent below one cent.
         Some(micros) if micros < 10_000 && micros > 0 => {
             format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
         }
@@ -15,8 +15,8 @@ pub fn cost(micros: Option<u64>) -> String {
     }
 }
 
-/// What it cost: the agent's own figure, and our list's for what the agent told none for (`≈`, and `+` if not all of it has a
-/// price); empty if it used nothing.
+/// Formats the cost of usage: the agent's figure, plus our price list's for what the agent gave none (`≈`, and `+` if
+/// part of it has no price). Empty if nothing was used.
 pub fn usage_cost(usage: &Usage) -> String {
     if usage.is_empty() {
         return String::new();
@@ -28,7 +28,7 @@ pub fn usage_cost(usage: &Usage) -> String {
     format!("≈{}{more}", cost(usage.paid()))
 }
 
-/// What must be said beside costs: whose figure they are, and who pays.
+/// Returns notes on a cost: where the figure comes from, and who pays.
 pub fn remarks(usage: &Usage) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(list) = usage.list_micros {
@@ -46,7 +46,7 @@ pub fn remarks(usage: &Usage) -> Vec<String> {
     remarks
 }
 
-/// A number of tokens.
+/// Formats a number of tokens.
 pub fn tokens(count: u64) -> String {
     match count {
         0 => String::new(),

@@ -1,17 +1,17 @@
-//! Requests for people: what is asked, what can be chosen and what speaks for it, and the commands that answer.
+//! Formats human requests: the question, options with context, and the commands that answer.
 
 use acquit_core::human_request::{Ask, HumanRequest, Question};
 use acquit_core::task::{State, Task};
 
 use super::{Look, Printer, text};
 
-/// A title is cut at this width.
+/// Maximum width of a title.
 const TITLE: usize = 60;
-/// So much of a plan is shown where a person decides about it: a few pages.
+/// How many lines of a plan to show for approval: a few pages.
 const PLAN_LINES: usize = 200;
 
 impl Printer {
-    /// All that waits, one after another.
+    /// Prints all tasks that need input.
     pub fn inbox(self, tasks: &[Task]) {
         if self.json {
             let entries: Vec<_> = tasks.iter().filter_map(entry).collect();
@@ -35,7 +35,7 @@ impl Printer {
         }
     }
 
-    /// What belongs to a question beside its words, and how it is answered.
+    /// Prints the details of a request, and how to answer it.
     pub fn request(self, task: &Task, request: &HumanRequest) {
         if let Ask::Question { questions } = &request.ask {
             let several = questions.len() > 1;
@@ -52,7 +52,7 @@ impl Printer {
         self.suggest(task);
     }
 
-    /// What a person is to decide about: what the last stage said of its work, and the plan.
+    /// Prints what the user decides about: the last stage's summary of its work, and the plan.
     fn subject(self, task: &Task) {
         if let Some(summary) = summary(task) {
             self.data(&self.paint(Look::Faint, "  summary"));
@@ -70,7 +70,7 @@ impl Printer {
         }
     }
 
-    /// One question at the terminal, whose answer is the next line.
+    /// Prints one question on the terminal. The next line of input is the answer.
     pub fn ask(self, words: &str, question: Option<&Question>) {
         self.data(&self.paint(Look::Notable, &text::visible(words)));
         if let Some(question) = question {
@@ -96,12 +96,12 @@ impl Printer {
     }
 }
 
-/// What the last leg that passed said of its work.
+/// Returns the summary of the last leg that passed.
 fn summary(task: &Task) -> Option<String> {
     task.past.iter().rev().find_map(|past| past.ending.passed())?.summary()
 }
 
-/// A request for programs.
+/// Returns a request as JSON.
 fn entry(task: &Task) -> Option<serde_json::Value> {
     let State::Waiting { request } = &task.state else { return None };
     Some(serde_json::json!({
@@ -114,7 +114,7 @@ fn entry(task: &Task) -> Option<serde_json::Value> {
     }))
 }
 
-/// A text of others, each line of it further in.
+/// Indents an untrusted text.
 fn indented(text: &str) -> String {
     text::visible(text).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

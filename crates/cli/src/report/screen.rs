@@ -1,27 +1,27 @@
-//! The whole screen of a terminal: taken over, drawn line by line, and given back as it was, also after a panic.
+//! Full-screen mode of the terminal. Restores the terminal when dropped, also after a panic.
 
 use std::io::{self, Write};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
-/// The screen, while it is taken over.
+/// The terminal in full-screen mode.
 pub struct Screen {
     before: Termios,
 }
 
-/// A key that was pressed.
+/// A pressed key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// A letter.
+    /// A character.
     Letter(char),
-    /// The cursor keys.
+    /// Cursor up.
     Up,
-    /// Down.
+    /// Cursor down.
     Down,
-    /// A page up.
+    /// Page up.
     PageUp,
-    /// A page down.
+    /// Page down.
     PageDown,
     /// Enter.
     Enter,
@@ -33,7 +33,7 @@ pub enum Key {
 
 #[expect(clippy::unused_self, reason = "who has not taken the screen over draws nothing on it")]
 impl Screen {
-    /// Takes the screen over.
+    /// Enters full-screen mode.
     pub fn take() -> io::Result<Self> {
         let before = termios::tcgetattr(io::stdin())?;
         let screen = Self { before };
@@ -41,37 +41,37 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Keys come one by one and unseen; Ctrl-C stays a signal.
+    /// Turns off line buffering and echo. Ctrl-C stays a signal.
     fn enter(&self) -> io::Result<()> {
         let mut raw = self.before.clone();
         raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
         raw.special_codes[SpecialCodeIndex::VMIN] = 0;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         termios::tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
-        // Another screen, without a cursor.
+        // Switch to the alternate screen and hide the cursor.
         io::stdout().write_all(b"\x1b[?1049h\x1b[?25l\x1b[2J")?;
         io::stdout().flush()
     }
 
-    /// Gives it back for a while.
+    /// Leaves full-screen mode temporarily.
     pub fn leave(&self) -> io::Result<()> {
         io::stdout().write_all(b"\x1b[?25h\x1b[?1049l")?;
         io::stdout().flush()?;
         Ok(termios::tcsetattr(io::stdin(), OptionalActions::Flush, &self.before)?)
     }
 
-    /// Takes it over again.
+    /// Enters full-screen mode again.
     pub fn back(&self) -> io::Result<()> {
         self.enter()
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub fn size() -> (usize, usize) {
         let size = termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
         size.map_or((80, 24), |size| (usize::from(size.ws_col), usize::from(size.ws_row)))
     }
 
-    /// Draws these lines from the top; what was there before is gone.
+    /// Draws these lines from the top and clears the rest.
     pub fn draw(&self, lines: &[String]) -> io::Result<()> {
         let mut text = String::from("\x1b[H");
         for (index, line) in lines.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Screen {
         io::stdout().flush()
     }
 
-    /// The keys that were pressed, after at most so many milliseconds.
+    /// Waits up to `at_most` milliseconds, and returns the pressed keys.
     pub fn keys(&self, at_most: u32) -> io::Result<Vec<Key>> {
         let stdin = io::stdin();
         let mut waits = [PollFd::new(&stdin, PollFlags::IN)];
@@ -97,7 +97,7 @@ impl Screen {
             Err(error) => return Err(error.into()),
         }
         let mut bytes = [0; 256];
-        // Past the buffer of the standard library, which poll does not see.
+        // Bypass the standard library's buffer, which poll does not see.
         let count = rustix::io::read(&stdin, &mut bytes)?;
         if count == 0 {
             // The terminal is gone.
@@ -109,12 +109,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Nobody is left to be told.
+        // Nothing can be done about an error here.
         let _ = self.leave();
     }
 }
 
-/// The keys that some bytes are.
+/// Parses terminal input.
 fn read_keys(bytes: &[u8]) -> Vec<Key> {
     let text = String::from_utf8_lossy(bytes);
     let (mut keys, mut rest) = (Vec::new(), text.as_ref());
@@ -133,7 +133,7 @@ fn read_keys(bytes: &[u8]) -> Vec<Key> {
             continue;
         }
         if rest.starts_with("\x1b[") {
-            // A key that means nothing here: up to its last letter.
+            // Skip an unknown escape sequence, up to its final character.
             let end = rest[2..].find(|letter: char| letter.is_ascii_alphabetic() || letter == '~');
             rest = end.map_or("", |end| &rest[2 + end + 1..]);
             continue;
@@ -161,7 +161,7 @@ mod tests {
             [Key::Up, Key::Down, Key::Letter('j'), Key::Enter, Key::Back]
         );
         assert_eq!(read_keys("ä\x1b".as_bytes()), [Key::Letter('ä'), Key::Escape]);
-        // Keys that mean nothing here are none, whatever their bytes would mean.
+        // Unknown escape sequences produce no keys, whatever their bytes contain.
         assert_eq!(read_keys(b"\x1b[15~q\x1b[1;5C\x01"), [Key::Letter('q')]);
     }
 }

@@ -1,4 +1,4 @@
-//! Costs and successes in tables.
+//! Tables of costs and success rates.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use acquit_core::time::Span;
 use super::{Look, Printer, money, table, text};
 use acquit_app::stats::{Group, Stats};
 
-/// A name is cut at this width.
+/// Maximum width of a name.
 const NAME: usize = 40;
 
 impl Printer {
-    /// What tasks cost, by project, workflow, agent and model.
+    /// Prints what tasks cost, by project, workflow, agent and model.
     pub fn stats(self, stats: &Stats, limit: u32) {
         if stats.tasks == 0 {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");

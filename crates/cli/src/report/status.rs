@@ -1,4 +1,4 @@
-//! The live line at the foot of the terminal: what happens right now, written over and over.
+//! The status line at the bottom of the terminal, updated in place.
 #![allow(clippy::disallowed_macros, reason = "part of the module that prints")]
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use super::{Look, Printer, text};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// The line, where there is a terminal; nothing elsewhere.
+/// The status line. Does nothing without a terminal.
 pub(super) struct Status {
     printer: Printer,
     frame: usize,
@@ -21,12 +21,12 @@ impl Status {
         Self { printer, frame: 0, since: Instant::now(), shown: false }
     }
 
-    /// Something new begins: its time counts from here.
+    /// Restarts the timer for something new.
     pub(super) fn restart(&mut self) {
         self.since = Instant::now();
     }
 
-    /// Shows what happens now.
+    /// Updates the line.
     pub(super) fn show(&mut self, what: &str) {
         if !self.printer.live {
             return;
@@ -43,7 +43,7 @@ impl Status {
         self.shown = true;
     }
 
-    /// Takes the line away, so that something lasting can be printed.
+    /// Clears the line, to print something permanent.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");

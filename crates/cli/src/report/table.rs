@@ -1,6 +1,6 @@
-//! Columns of text, as wide as they need to be.
+//! Tables with columns as wide as needed.
 
-/// Lines up rows under their headings; columns of `right` are aligned to the right.
+/// Aligns rows under their headings; columns in `right` are right-aligned.
 pub fn lines(headings: &[&str], rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
@@ -28,7 +28,7 @@ pub fn lines(headings: &[&str], rows: &[Vec<String>], right: &[usize]) -> Vec<St
     std::iter::once(one(&headings)).chain(rows.iter().map(|row| one(row))).collect()
 }
 
-/// The same within a width: columns of `least` are left out one after another until the rest fits, and then lines are cut.
+/// Like [`lines`], within a width: drops columns of `least` one by one until the rest fits, then cuts lines.
 pub fn fitted(
     headings: &[&str],
     rows: &[Vec<String>],

@@ -1,4 +1,4 @@
-//! Tasks for people: a list, one in full, and the bill.
+//! Prints tasks: as a list, in full, and their cost.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::leg::Leg;
@@ -11,11 +11,11 @@ use acquit_app::tasks::{Details, Listed};
 use super::follow::heading;
 use super::{Look, Offers, Printer, money, table, text};
 
-/// A title is cut at this width in lists.
+/// Maximum width of a title in lists.
 const TITLE: usize = 60;
 
 impl Printer {
-    /// A list of tasks.
+    /// Prints a list of tasks.
     pub fn tasks(self, Listed { tasks, more }: &Listed) {
         if self.json {
             return self.json(&tasks);
@@ -25,7 +25,7 @@ impl Printer {
         }
         let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
         let headings = ["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"];
-        // What is least needed goes first where there is little room.
+        // With little space, drop the least important columns first.
         let lines = table::fitted(&headings, &rows, &[3, 4], &[3, 5, 2, 4], self.width());
         for (index, line) in lines.iter().enumerate() {
             let line = self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line);
@@ -39,7 +39,7 @@ impl Printer {
         }
     }
 
-    /// One task in full.
+    /// Prints one task in full.
     pub fn task(self, details: &Details) {
         if self.json {
             return self.json(details);
@@ -88,7 +88,7 @@ impl Printer {
         self.next(task);
     }
 
-    /// What can be done with work that is there.
+    /// Prints what to do next with finished work.
     fn next(self, task: &Task) {
         let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
         let done = task.state == (State::Ended { end: End::Done });
@@ -99,7 +99,7 @@ impl Printer {
         self.suggest(task);
     }
 
-    /// The commands that work now.
+    /// Prints commands that are useful now.
     pub fn suggest(self, task: &Task) {
         let prefix = match self.offers {
             Offers::Nothing => return,
@@ -114,7 +114,7 @@ impl Printer {
         }
     }
 
-    /// How the programs of a task are held; in red if they are not.
+    /// Describes the sandbox of a task; in red if it is off.
     pub fn sandbox(self, sandbox: Mode) -> String {
         match sandbox {
             Mode::On => "on".to_owned(),
@@ -190,7 +190,7 @@ impl Printer {
         }
     }
 
-    /// The legs of a task and what they cost.
+    /// Prints the legs of a task and their cost.
     pub fn bill(self, task: &Task, legs: &[Leg]) {
         let mut rows: Vec<Vec<String>> = legs.iter().map(|leg| leg_row(task, leg)).collect();
         let total = task.usage();
@@ -221,7 +221,7 @@ impl Printer {
         }
     }
 
-    /// How a task ended, as the last word of `acquit run`.
+    /// Prints the result of `acquit run`.
     pub fn verdict(self, task: &Task, legs: &[Leg]) {
         if self.json {
             return self.json_line(&serde_json::json!({ "task": task }));
@@ -268,7 +268,7 @@ impl Printer {
     }
 }
 
-/// What its author says of a task beside what is wanted.
+/// Formats a task's properties other than title and description.
 fn about(wish: &Wish) -> Option<String> {
     let named = |name: &str, value: Option<String>| value.map(|value| format!("{name} {value}"));
     let own = [
@@ -322,7 +322,7 @@ fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
 
-/// A moment in the user's own time.
+/// Formats a time in the user's time zone.
 pub fn when(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0)
         .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())

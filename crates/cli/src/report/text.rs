@@ -1,8 +1,8 @@
-//! Text from agents and repositories, made safe to show: no escape sequences, nothing hidden.
+//! Makes text of agents and repositories safe to print: no escape sequences, nothing hidden.
 
 pub use acquit_core::prompt::{first_line as line, visible};
 
-/// A line of our own within a width.
+/// Cuts a trusted line to a width.
 pub fn line_from(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
@@ -12,7 +12,7 @@ pub fn line_from(line: &str, width: usize) -> String {
     cut
 }
 
-/// How many columns a text takes: colours take none.
+/// Returns the columns a text takes, not counting colour codes.
 pub fn shown_width(text: &str) -> usize {
     let mut colour = false;
     let takes = |char: &char| {
@@ -23,12 +23,12 @@ pub fn shown_width(text: &str) -> usize {
     text.chars().filter(takes).count()
 }
 
-/// A text in lines of at most `width`, broken between words; a word that is longer stays whole. Every line but the first is indented.
+/// Wraps a text at `width` between words; longer words stay whole. Indents every line but the first.
 pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {
-        // A colour may come before the indentation.
+        // A colour code may precede the indentation.
         let coloured = paragraph.strip_prefix('\u{1b}').and_then(|rest| rest.split_once('m'));
         let (colour, words) =
             coloured.map_or((String::new(), paragraph), |(code, rest)| (format!("\u{1b}{code}m"), rest));

@@ -1,6 +1,7 @@
-//! What `acquit top` shows, as lines of exactly the width of the screen. Nothing here knows a terminal or a store.
+//! Draws `acquit top` as lines with exactly the width of the screen. Depends on neither a terminal nor a store.
 //!
-//! With less room these go, in this order: the path, what a task does, the cost; of the lower part the evidence and earlier lines of the agent.
+//! With less space, it drops in this order: the path, what a task does, the cost; in the lower part, the evidence and
+//! older lines of the agent.
 
 use std::time::Duration;
 
@@ -9,32 +10,32 @@ use acquit_core::task::End;
 
 use crate::report::{money, text};
 
-/// What is to be drawn.
+/// What to draw.
 pub struct View<'v> {
     /// The board.
     pub board: &'v Board,
-    /// The rows that are shown: those that fit the search and the project.
+    /// The visible rows: those that match the search and the project.
     pub rows: &'v [&'v Row],
-    /// The chosen row.
+    /// Index of the selected row.
     pub chosen: usize,
-    /// The chosen task, closer.
+    /// Details of the selected task.
     pub closer: Option<&'v Closer>,
-    /// The project that is shown; all if there is none.
+    /// The project to show; all if `None`.
     pub project: Option<&'v str>,
     /// The time of day.
     pub clock: &'v str,
-    /// What stands in the last line instead of the keys.
+    /// Text for the last line instead of the keys.
     pub prompt: Option<&'v str>,
-    /// Whether colours are wanted.
+    /// Whether to use colours.
     pub colour: bool,
-    /// Whether the chosen task takes the whole screen.
+    /// Whether the selected task takes the whole screen.
     pub open: bool,
 }
 
-/// Lanes that are shown row by row.
+/// Lanes shown row by row.
 const LANES: [(Lane, &str); 3] =
     [(Lane::Needs, "NEEDS YOU"), (Lane::Running, "RUNNING"), (Lane::Waiting, "WAITING")];
-/// The path is shown from this width on, what a task does, its cost.
+/// Minimum widths for showing the path, what a task does, and its cost.
 const WITH_PATH: usize = 72;
 const WITH_DOING: usize = 56;
 const WITH_COST: usize = 48;
@@ -63,7 +64,7 @@ fn lane_sign(row: &Row) -> (char, &'static str) {
 }
 
 impl View<'_> {
-    /// All lines of a screen of this size.
+    /// Returns all lines of a screen of this size.
     pub fn lines(&self, width: usize, height: usize) -> Vec<String> {
         let rule = self.paint("2", &"─".repeat(width));
         let mut lines = vec![self.header(width), rule.clone()];
@@ -118,7 +119,7 @@ impl View<'_> {
         format!("{} {right}", self.paint("1", &fit(&left, room)))
     }
 
-    /// The tasks, with the chosen one among them.
+    /// Returns the task rows, scrolled so that the selected one is visible.
     fn tasks(&self, width: usize, room: usize) -> Vec<String> {
         let summary = self.summary(width);
         let room = room.saturating_sub(summary.len());
@@ -138,7 +139,7 @@ impl View<'_> {
             }
         }
         for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| row.lane >= Lane::Queued) {
-            // Rows that are only counted are shown while one of them is chosen.
+            // Lanes that only show a count also show their selected row.
             if index == self.chosen {
                 at = lines.len();
                 lines.push(self.row(row, true, width));
@@ -147,7 +148,7 @@ impl View<'_> {
         if lines.is_empty() && summary.is_empty() {
             lines.push(fit(" no tasks; `acquit run \"…\"` adds one and runs it", width));
         }
-        // So that the chosen row is seen.
+        // Scroll to the selected row.
         let from = (at + 1).saturating_sub(room).min(lines.len());
         lines.drain(..from);
         lines.truncate(room);
@@ -155,7 +156,7 @@ impl View<'_> {
         lines
     }
 
-    /// The lines for what is queued and done.
+    /// Returns the summary lines for queued and done tasks.
     fn summary(&self, width: usize) -> Vec<String> {
         let list = |lane: Lane, name: &str, sign: char| {
             let rows: Vec<&&Row> = self.rows.iter().filter(|row| row.lane == lane).collect();
@@ -194,7 +195,7 @@ impl View<'_> {
         let mut line = format!("{bar}{} {id} ", self.paint(code, &mark.to_string()));
         line.push_str(&if chosen { self.paint("1", &title) } else { title });
         if path > 0 {
-            // The newest marks count: of a long path the beginning is left out.
+            // Show the newest marks: drop the start of a long path.
             let skipped = row.path.len().saturating_sub(path);
             let marks: Vec<String> = row.path[skipped..]
                 .iter()
@@ -214,7 +215,7 @@ impl View<'_> {
         format!("{line}{right} ")
     }
 
-    /// The chosen task: its stages, what it does, what a gate said, and the newest lines of its agent.
+    /// Draws the selected task: its stages, what it does, gate results, and the newest lines of its agent.
     fn lower(&self, width: usize, room: usize) -> Vec<String> {
         let (Some(row), Some(closer)) = (self.rows.get(self.chosen), self.closer) else { return Vec::new() };
         if room < 3 {
@@ -274,7 +275,7 @@ impl View<'_> {
     }
 }
 
-/// A length of time in at most seven columns.
+/// Formats a duration in at most seven columns.
 pub fn length(length: Duration) -> String {
     let seconds = length.as_secs();
     match seconds {
@@ -285,7 +286,7 @@ pub fn length(length: Duration) -> String {
     }
 }
 
-/// How many columns a letter takes: none for marks on the letter before, two for letters of East Asia and pictures.
+/// Returns the columns a character takes: none for combining marks, two for East Asian characters and emoji.
 fn columns(letter: char) -> usize {
     match u32::from(letter) {
         0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f | 0x20d0..=0x20ff => 0,
@@ -307,7 +308,7 @@ fn shown(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// A text of exactly this width: cut with an ellipsis, or filled up.
+/// Pads or cuts a text to exactly this width, with an ellipsis.
 fn fit(text: &str, width: usize) -> String {
     let whole = shown(text);
     if whole <= width {

@@ -1,6 +1,6 @@
-//! `acquit top`: the board live in the terminal, with keys to open, answer, stop and retry.
+//! `acquit top`: the board live in the terminal, with keys to open, answer, stop and retry tasks.
 //!
-//! It draws with plain escape codes. A library for terminals would add two dozen crates to the build for one screen of text.
+//! Draws with plain escape codes: a terminal library would add two dozen crates to the build for one screen of text.
 
 mod draw;
 
@@ -27,28 +27,28 @@ use crate::verbs::walk;
 use acquit_app::Error;
 use draw::View;
 
-/// How often the store is looked at.
+/// How often to read the store.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a key is waited for.
+/// How long to wait for a key, in milliseconds.
 const WAIT: u32 = 200;
-/// What the keys do.
+/// Help for the keys.
 const HELP: &str = "↑↓ or j k: move · enter: open · a: answer · s: stop · r: retry with a note · f: follow · /: search · p: project · q: quit";
 
-/// What the last line is for.
+/// What the last line shows.
 enum Mode {
-    /// Keys do something.
+    /// Keys are commands.
     Keys,
-    /// A search is typed.
+    /// The user types a search.
     Search,
-    /// A note for a retry is typed.
+    /// The user types a note for a retry.
     Note(String),
-    /// A question before a task is stopped.
+    /// Asks before stopping a task.
     Stop,
-    /// Something is told until the next key.
+    /// A message, until the next key.
     Told(String),
 }
 
-/// What is shown, and what was chosen.
+/// State of the screen.
 struct Top<'c> {
     cli: &'c Cli,
     board: Board,
@@ -61,7 +61,7 @@ struct Top<'c> {
     open: bool,
 }
 
-/// Runs it until a person quits.
+/// Runs until the user quits.
 pub fn top(cli: &Cli) -> Result<Exit, Error> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() || cli.printer.json {
         return Err(Error::NoTerminal);
@@ -119,7 +119,7 @@ fn midnight(now: Timestamp) -> Timestamp {
 }
 
 impl Top<'_> {
-    /// The rows that fit.
+    /// Returns the rows that match the project and the search.
     fn rows(&self) -> Vec<&Row> {
         let search = self.search.to_lowercase();
         let fits = |row: &&Row| {
@@ -130,12 +130,12 @@ impl Top<'_> {
         self.board.rows.iter().filter(fits).collect()
     }
 
-    /// The place of the chosen row; the first if it is gone.
+    /// Returns the index of the selected row; 0 if it is gone.
     fn place(&self, rows: &[&Row]) -> usize {
         rows.iter().position(|row| Some(row.id) == self.chosen).unwrap_or(0)
     }
 
-    /// Reads the board and the chosen task.
+    /// Reads the board and the selected task from the store.
     fn look(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let now = store.now()?;
         self.board = board::board(store, &mut self.index, midnight(now))?;
@@ -175,7 +175,7 @@ impl Top<'_> {
         view.lines(width, height)
     }
 
-    /// Does what a key is for. Says whether to go on.
+    /// Handles a key. Returns false to quit.
     fn press(&mut self, key: Key, screen: &Screen, store: &mut dyn Store) -> Result<bool, Error> {
         match std::mem::replace(&mut self.mode, Mode::Keys) {
             Mode::Search => self.type_search(key),
@@ -266,7 +266,7 @@ impl Top<'_> {
         self.mode = Mode::Note(text);
     }
 
-    /// Answers the chosen task, or else what waits, on the usual screen.
+    /// Leaves the screen to answer the selected task, or else all tasks that need input.
     fn answer(&mut self, screen: &Screen, store: &mut dyn Store) -> Result<(), Error> {
         let chosen = self.chosen.map(|id| store.task(id)).transpose()?;
         let tasks = match chosen {
@@ -283,7 +283,7 @@ impl Top<'_> {
         done.map(|_| ())
     }
 
-    /// Follows the chosen task on the usual screen, until it ends or Ctrl-C.
+    /// Leaves the screen to follow the selected task until it ends or Ctrl-C.
     fn follow(&mut self, screen: &Screen, store: &mut dyn Store) -> Result<(), Error> {
         let Some(id) = self.chosen else { return Ok(()) };
         if !matches!(store.task(id)?.state, State::Working { .. }) {

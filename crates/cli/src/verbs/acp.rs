@@ -8,8 +8,8 @@ use acquit_run::acp::Settings;
 use acquit_run::acp::client::Client;
 use acquit_run::runtime::Environment;
 
-/// Talks with the agent: its settings as JSON, then the agent's command. Returns the exit code. It is an agent here: its words go to
-/// the harness, unadorned.
+/// Runs the client. `words` has its settings as JSON, then the agent's command. Returns the exit code. It acts as an
+/// agent, so its output goes to the harness unchanged.
 pub fn acp(mut words: impl Iterator<Item = OsString>, environment: Vec<(OsString, OsString)>) -> i32 {
     let settings = words.next().unwrap_or_default();
     let run = || -> std::io::Result<i32> {
@@ -31,7 +31,7 @@ pub fn acp(mut words: impl Iterator<Item = OsString>, environment: Vec<(OsString
     })
 }
 
-/// A pipe that has something to read once somebody asks this process to stop.
+/// Returns a pipe that becomes readable when this process is asked to stop.
 fn on_stop() -> std::io::Result<OwnedFd> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let (stop, signalled) = std::io::pipe()?;

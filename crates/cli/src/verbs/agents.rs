@@ -1,5 +1,5 @@
-//! `acquit agents`: which coding agents are here, whether each starts in the sandbox with the login that a stage has, what to add where
-//! it does not, and if it is wanted, whether its model answers.
+//! `acquit agents`: shows which coding agents are installed, whether each starts in the sandbox with a stage's
+//! credentials, what to add if not, and with `--ask` whether its model answers.
 
 use acquit_core::config::{self, Adapter, Agent, Config, Product};
 use acquit_core::ids::Name;
@@ -17,8 +17,8 @@ use acquit_app::Error;
 use acquit_app::ask::{self, Reply};
 use acquit_app::scratch_dir::Folder;
 
-/// Tries all of them: those that the project configures, and the others as `acquit init` would configure them.
-/// With names, only those.
+/// Tries all agents: those that the project configures, and others as `acquit init` would configure them. With names,
+/// only these.
 pub fn agents(cli: &Cli, names: &[Name], ask: bool) -> Result<Exit, Error> {
     let config = configuration(cli)?;
     check_names(&config, names)?;
@@ -62,7 +62,7 @@ pub fn agents(cli: &Cli, names: &[Name], ask: bool) -> Result<Exit, Error> {
     Ok(if is_well { Exit::Done } else { Exit::Failed })
 }
 
-/// Refuses a name that neither the project nor acquit knows.
+/// Rejects a name that neither the project nor acquit knows.
 fn check_names(config: &Config, names: &[Name]) -> Result<(), Error> {
     let products = Product::ALL.iter().map(|product| -> &str { product.name() });
     let known: Vec<&str> = config.agents.keys().map(Name::as_str).chain(products).collect();
@@ -75,7 +75,7 @@ fn check_names(config: &Config, names: &[Name]) -> Result<(), Error> {
     }
 }
 
-/// The project's configuration, if the command was called in one. It names programs and secrets, so it must be trusted.
+/// Reads the project's configuration, if run inside one. It names programs and secrets, so it must be trusted.
 fn configuration(cli: &Cli) -> Result<Config, Error> {
     let Ok(source) = cli.app.source() else { return Ok(Config::default()) };
     match cli.app.files(&source).and_then(|files| files.read()) {
@@ -85,7 +85,7 @@ fn configuration(cli: &Cli) -> Result<Config, Error> {
     }
 }
 
-/// A product as `acquit init` configures it.
+/// Returns a product's configuration as `acquit init` writes it.
 fn usual(product: Product) -> Config {
     let name = product.name();
     config::read(name, &format!("[agents.{name}]\nadapter = \"{name}\"\n")).unwrap_or_default()
@@ -140,7 +140,7 @@ fn tried(
     Ok(Tried { name: name.clone(), product, program, configured, version, trouble, trial, reply })
 }
 
-/// What is known of a product.
+/// Describes a product as JSON.
 fn described(product: Product) -> Value {
     let facts = Facts::of(product);
     let support = |(name, support): (&str, Support)| {

@@ -1,11 +1,11 @@
-//! `acquit begin`: one repository of a night, for the daemon that started this process.
+//! `acquit begin`: starts one repository of a night, for the daemon that started this process.
 
 use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::Error;
 use acquit_app::serve::{self, Which};
 
-/// Begins with it. Ends with the daemon, which may be gone already.
+/// Starts it. Dies with the daemon, and does nothing if that is gone already.
 pub fn begin(cli: &Cli, which: &Which, parent: u32) -> Result<Exit, Error> {
     if !acquit_run::process::end_with(parent) {
         return Ok(Exit::Done);

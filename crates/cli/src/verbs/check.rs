@@ -1,4 +1,5 @@
-//! `acquit check`: setup and every gate on the untouched base, in the sandbox, with the edit that mends what does not hold.
+//! `acquit check`: runs setup and every gate on the untouched base in the sandbox, and suggests edits that fix
+//! failures.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -14,24 +15,25 @@ use acquit_app::Error;
 use acquit_app::check::problem::{Consent, Mend, Place, Problem};
 use acquit_app::check::{Rehearsal, rehearse};
 
-/// How often it is tried again after an edit: each round can bring up the next problem, and one that comes back is not mended.
+/// How often to check again after an edit: each round can reveal the next problem, and one that comes back is not
+/// fixed.
 const ROUNDS: usize = 6;
 
-/// The file that is edited.
+/// The file to edit.
 const CONFIG: &str = ".acquit/acquit.toml";
 
 /// Who decides about edits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// A person, if one is at the terminal.
+    /// The user, if there is a terminal.
     Ask,
-    /// The same, except for edits that need nobody's consent in a file that acquit has just written.
+    /// As `Ask`, except for edits that need no consent, in a file that acquit has just written.
     Own,
-    /// All are made.
+    /// Apply all.
     All,
 }
 
-/// Checks, mends what may be mended, and says how it is.
+/// Checks, applies accepted edits, and prints the result.
 pub fn check(cli: &Cli, fix: Fix) -> Result<Exit, Error> {
     let (exit, report) = examine(cli, fix)?;
     if cli.printer.json {
@@ -40,14 +42,14 @@ pub fn check(cli: &Cli, fix: Fix) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// Checks, and mends what may be mended. Gives what it came to as JSON; people are told as it goes.
+/// Checks and applies accepted edits. Returns the result as JSON; prints progress for people.
 pub fn examine(cli: &Cli, fix: Fix) -> Result<(Exit, serde_json::Value), Error> {
     let mut applied: Vec<String> = Vec::new();
     let notes = notes(cli)?;
     notes.iter().for_each(|note| cli.printer.say(&format!("note: {note}")));
     for round in 1.. {
         let rehearsal = rehearse(&cli.app, &mut |app, store, id| {
-            // Progress is told in words, to standard error; the result comes at the end.
+            // Print progress as text to stderr; the result comes at the end.
             let printer = cli.printer.in_words();
             foreground::follow(app, printer, store, id, Part::Runs, Level::Info, 0)
         })?;
@@ -70,7 +72,7 @@ pub fn examine(cli: &Cli, fix: Fix) -> Result<(Exit, serde_json::Value), Error> 
     unreachable!("the last round chooses nothing")
 }
 
-/// What the project asks for and this machine does not have: gates run with something else then.
+/// Lists versions that the project asks for and this machine lacks: gates run with another version then.
 fn notes(cli: &Cli) -> Result<Vec<String>, Error> {
     let source = cli.app.source()?;
     let wanted = acquit_run::versions::wanted(source.top(), &cli.app.surroundings.environment);
@@ -85,7 +87,7 @@ fn notes(cli: &Cli) -> Result<Vec<String>, Error> {
     Ok(words.collect())
 }
 
-/// The edit for a problem that is to be made.
+/// Returns the edit to apply for a problem.
 fn choose(cli: &Cli, problem: &Problem, fix: Fix, applied: &[String]) -> Option<Mend> {
     let mend = problem.mends.iter().find(|mend| !applied.contains(&mend.words))?;
     let agreed = match (fix, mend.consent) {
@@ -103,7 +105,7 @@ fn choose(cli: &Cli, problem: &Problem, fix: Fix, applied: &[String]) -> Option<
     agreed.then(|| mend.clone())
 }
 
-/// Makes the edits; those that could be made.
+/// Applies the edits. Returns those that could be applied.
 fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
     if mends.is_empty() {
         return Ok(Vec::new());
@@ -123,17 +125,17 @@ fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
         }
     }
     if !made.is_empty() {
-        // Whole or not at all: a name beside it, then in its place.
+        // Replace the file atomically: write a new one beside it, then rename.
         let fresh = path.with_extension("toml.new");
         std::fs::write(&fresh, &text).map_err(file("write"))?;
         std::fs::rename(&fresh, &path).map_err(file("write"))?;
-        // The user asked for these edits, of a file that was trusted.
+        // The file was trusted, and the user asked for these edits.
         cli.app.trust_written(&source, &[(CONFIG.into(), text)])?;
     }
     Ok(made)
 }
 
-/// Says what holds and what does not.
+/// Prints what holds and what does not.
 fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
     let printer = cli.printer;
     let Rehearsal { verdicts, left_out, problems, cancelled } = rehearsal;

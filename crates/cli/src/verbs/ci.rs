@@ -1,4 +1,4 @@
-//! `acquit ci`: a job that judges every pull or merge request.
+//! `acquit ci`: writes a CI job that judges every pull request.
 
 use acquit_app::Error;
 use acquit_app::init::{self, Overwrite, ci};

@@ -1,4 +1,4 @@
-//! `acquit clean`: which workspaces there are, what they take, and which of them go.
+//! `acquit clean`: lists workspaces with their disk usage, and removes those that are no longer needed.
 
 use acquit_core::time::{Span, Timestamp};
 use acquit_run::layers;
@@ -12,7 +12,7 @@ use acquit_app::Error;
 use acquit_app::serve::Home;
 use acquit_app::size;
 
-/// Removes what may go, or only says what would.
+/// Removes workspaces, or only reports what it would remove.
 pub fn clean(cli: &Cli, wish: Wish) -> Result<Exit, Error> {
     let home = Home::read(&cli.app)?;
     let mut store = cli.app.store()?;

@@ -1,7 +1,8 @@
-//! `acquit complete`: what could stand at the cursor, for the completion scripts of shells. Only what a script cannot know by itself:
-//! ids of tasks, names of agents and workflows, states. Everything else is in the script.
+//! `acquit complete`: lists completions for a shell's completion script. Only those that a script cannot know: task
+//! IDs, names of agents and workflows, states. The script has everything else.
 //!
-//! Which argument stands at the cursor is asked of the command line's own definition, so a new verb that takes a task needs nothing here.
+//! Finds the argument at the cursor from the command line's definition, so a new verb that takes a task needs no
+//! change here.
 
 use clap::{Command, CommandFactory};
 
@@ -13,12 +14,12 @@ use crate::exit::Exit;
 use crate::report::text;
 use acquit_app::tasks::STATES;
 
-/// Tasks that are offered, newest first: a list for a person to choose from.
+/// How many tasks to offer, newest first.
 const MOST: u32 = 50;
-/// How much of a title is shown.
+/// Maximum width of a title.
 const TITLE: usize = 50;
 
-/// What can be completed.
+/// What to complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Task,
@@ -27,7 +28,8 @@ enum What {
     State,
 }
 
-/// Prints a candidate on each line: the word, a tab, what it is. What cannot be found out is left out: a shell has no place for errors.
+/// Prints a candidate per line: the word, a tab, a description. Skips what it cannot find out: a shell cannot show
+/// errors.
 pub fn complete(cli: &Cli, words: &[String]) -> Exit {
     let found = match at_cursor(words) {
         Some(What::Task) => tasks(cli),
@@ -42,7 +44,7 @@ pub fn complete(cli: &Cli, words: &[String]) -> Exit {
     Exit::Done
 }
 
-/// What the last word is about; it may be empty or unfinished. The words begin after `acquit`.
+/// Returns what the last word is; it may be empty or incomplete. `words` starts after `acquit`.
 fn at_cursor(words: &[String]) -> Option<What> {
     let (last, before) = words.split_last()?;
     if last.starts_with('-') {
@@ -79,7 +81,7 @@ fn at_cursor(words: &[String]) -> Option<What> {
     }
 }
 
-/// The option that a word without its first dash names, if a value follows it as a word of its own.
+/// Returns the option with this name (without its first dash), if its value is the next word.
 fn takes_value<'c>(command: &'c Command, named: &str) -> Option<&'c clap::Arg> {
     let arg = command.get_arguments().find(|arg| match named.strip_prefix('-') {
         Some(long) => arg.get_long() == Some(long),

@@ -1,5 +1,5 @@
-//! `acquit completions`: the script of a shell. clap writes what is known before acquit runs; a few lines ask `acquit complete` for the
-//! rest, where the shell is one that we know how to tell.
+//! `acquit completions`: prints a completion script. clap generates the static part; for bash, zsh and fish, a few
+//! lines ask `acquit complete` for the rest.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -8,12 +8,12 @@ use crate::args::Args;
 use crate::cli::Cli;
 use crate::exit::Exit;
 
-/// The function in the script for zsh that does everything.
+/// Start of the main function in clap's zsh script.
 const ZSH: &str = "\n_acquit() {\n";
-/// How the script for zsh ends: by calling that function, or by naming it to the shell.
+/// End of the zsh script, which calls or registers that function.
 const ZSH_END: &str = "\nif [ \"$funcstack[1]\" = \"_acquit\" ]; then\n";
 
-/// Prints it.
+/// Prints the script.
 pub fn completions(cli: &Cli, shell: Shell) -> Exit {
     cli.printer.raw(script(shell).as_bytes());
     Exit::Done

@@ -1,4 +1,4 @@
-//! `acquit config show`: what holds here, and which file said so.
+//! `acquit config show`: shows the effective configuration, and which file sets each value.
 
 use acquit_app::settings::{Run, Setting, settings};
 use serde_json::{Map, json};
@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::report::Look;
 use acquit_app::Error;
 
-/// Shows every value that is set, as `key = value`; with its origin if that is wanted.
+/// Prints every value that is set as `key = value`, optionally with its origin.
 pub fn show(cli: &Cli, origin: bool, run: &Run) -> Result<Exit, Error> {
     let all = settings(&cli.app.files(&cli.app.source()?)?, run)?;
     let printer = cli.printer;
@@ -28,7 +28,7 @@ pub fn show(cli: &Cli, origin: bool, run: &Run) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The layer of a value, with file and line where it has them.
+/// Returns the layer of a value, with file and line if it has them.
 fn place(setting: &Setting) -> String {
     match (&setting.file, setting.line) {
         (Some(file), Some(line)) => format!("{}: {}:{line}", setting.origin, file.display()),

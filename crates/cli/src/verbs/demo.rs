@@ -1,4 +1,4 @@
-//! `acquit demo`: the whole relay on a sample repository, with scripted agents. No model, no key, no network.
+//! `acquit demo`: runs a full task on a sample repository, with scripted agents. No model, no key, no network.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ A sample repository, and a task for it: greet.sh is to get a --json flag.
 The agents are scripts. The first attempt has a bug, the agent says that
 everything works, and the gates find out.";
 
-/// Shows it.
+/// Runs the demo.
 pub fn demo(mut cli: Cli, keep: bool) -> Result<Exit, Error> {
     let folder = scratch(&cli)?;
     let repository = folder.join("greet");
@@ -60,14 +60,14 @@ pub fn demo(mut cli: Cli, keep: bool) -> Result<Exit, Error> {
     shown
 }
 
-/// The words before a command that lead it to the demo's own store, whatever the user's environment names.
+/// Returns a command prefix that selects the demo's store, whatever the user's environment names.
 fn place(cli: &Cli) -> &'static str {
     let home = quoted(&cli.app.surroundings.home);
-    // Said once, and needed until the end.
+    // Created once, and needed until the process ends.
     Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME={home}").into_boxed_str())
 }
 
-/// A path as one word for a shell.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
@@ -104,7 +104,7 @@ fn show(cli: &Cli, repository: &Path) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// A folder that nobody else has.
+/// Creates a private directory.
 fn scratch(cli: &Cli) -> Result<PathBuf, Error> {
     let base =
         cli.app.surroundings.environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
@@ -117,7 +117,7 @@ fn scratch(cli: &Cli) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Writes the sample repository with one commit.
+/// Creates the sample repository with one commit.
 fn sample(git: &Git, repository: &Path) -> Result<(), Error> {
     for (name, text) in FILES {
         let path = repository.join(name);

@@ -1,4 +1,4 @@
-//! `acquit diff`: what a task changed.
+//! `acquit diff`: shows what a task changed.
 
 use acquit_app::Error;
 use acquit_core::ids::TaskId;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::Cli;
 use crate::exit::Exit;
 
-/// Shows it.
+/// Runs the command.
 pub fn diff(cli: &Cli, id: TaskId, form: Form) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let diff = cli.app.diff(store.as_mut(), id, form)?;

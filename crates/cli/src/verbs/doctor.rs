@@ -1,4 +1,4 @@
-//! `acquit doctor`: what this machine can enforce, what it cannot, and what follows.
+//! `acquit doctor`: shows what this machine can enforce, what it cannot, and the consequences.
 
 use acquit_app::doctor::{examine, is_complete};
 
@@ -6,7 +6,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report;
 
-/// Looks, says what there is, and ends as a script can use it.
+/// Runs all checks and prints them. The exit code tells whether anything is missing.
 pub fn doctor(cli: &Cli) -> Exit {
     let list = examine(&cli.app);
     let complete = is_complete(&list);

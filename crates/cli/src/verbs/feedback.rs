@@ -1,4 +1,4 @@
-//! `acquit feedback`: takes up what was said about a task's request at its forge.
+//! `acquit feedback`: fetches review comments and failed checks from a task's pull request.
 
 use acquit_core::ids::TaskId;
 use acquit_core::task::State;
@@ -7,7 +7,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::Error;
 
-/// Reads the comments and failed checks of the task's open request, and lets the task go on if there are new ones.
+/// Fetches comments and failed checks of the task's open pull request, and continues the task if there are new ones.
 pub fn feedback(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();

@@ -1,4 +1,4 @@
-//! `acquit inbox`, `answer`, `approve`, `reject`: what waits for a person, and what the person says to it.
+//! `acquit inbox`, `answer`, `approve`, `reject`: lists and answers human requests.
 
 use std::io::{BufRead, IsTerminal, Read};
 
@@ -13,10 +13,10 @@ use crate::verbs::walk;
 use acquit_app::Error;
 use acquit_app::answer::Reply;
 
-/// An answer longer than this is a file, not an answer.
+/// Maximum length of an answer: more is a file.
 const ANSWER_LIMIT: u64 = 256 * 1024;
 
-/// Whose requests are listed.
+/// Whose requests to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// Those of this repository.
@@ -25,7 +25,7 @@ pub enum Whose {
     All,
 }
 
-/// Walks through what waits for a person at a terminal; lists it elsewhere, or if only that is wanted.
+/// Goes through the requests one by one on a terminal; elsewhere, or with `list`, lists them.
 pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let project = match whose {
@@ -49,9 +49,9 @@ pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Er
     Ok(Exit::Done)
 }
 
-/// Answers in words, or with one of the options.
+/// Answers in words, or with an option.
 ///
-/// Several questions take one answer each: as so many words, or one after another at the terminal.
+/// Several questions take one answer each: as separate arguments, or one after another on the terminal.
 pub fn answer(cli: &Cli, task: TaskId, words: Vec<String>, pinned: bool) -> Result<Exit, Error> {
     let words = match words.as_slice() {
         [only] if only == "-" => vec![from_stdin()?],
@@ -61,12 +61,12 @@ pub fn answer(cli: &Cli, task: TaskId, words: Vec<String>, pinned: bool) -> Resu
     reply(cli, task, Reply::Words(words), pinned)
 }
 
-/// Says yes.
+/// Approves a request.
 pub fn approve(cli: &Cli, task: TaskId, pinned: bool) -> Result<Exit, Error> {
     reply(cli, task, Reply::Approve, pinned)
 }
 
-/// Says no.
+/// Rejects a request.
 pub fn reject(cli: &Cli, task: TaskId, reason: String) -> Result<Exit, Error> {
     reply(cli, task, Reply::Reject(reason), true)
 }
@@ -82,7 +82,7 @@ fn reply(cli: &Cli, task: TaskId, reply: Reply, pinned: bool) -> Result<Exit, Er
     Ok(Exit::Done)
 }
 
-/// Gives a reply to a task, and says what follows.
+/// Replies to a task's request, and prints what to do next.
 pub fn give(cli: &Cli, store: &mut dyn Store, id: TaskId, reply: Reply, pinned: bool) -> Result<Task, Error> {
     let task = cli.app.reply(store, id, reply, pinned)?;
     if matches!(task.state, State::Working { .. }) {
@@ -91,7 +91,7 @@ pub fn give(cli: &Cli, store: &mut dyn Store, id: TaskId, reply: Reply, pinned: 
     Ok(task)
 }
 
-/// Asks the person at the terminal, question by question.
+/// Asks the user question by question.
 fn asked(cli: &Cli, task: TaskId) -> Result<Vec<String>, Error> {
     let mut input = std::io::stdin().lock();
     if cli.printer.json || !input.is_terminal() {

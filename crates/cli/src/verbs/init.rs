@@ -1,4 +1,4 @@
-//! `acquit init`: files that fit the repository.
+//! `acquit init`: writes `.acquit/` for a repository.
 
 use crate::args::Hook;
 use crate::cli::Cli;
@@ -7,12 +7,12 @@ use crate::verbs::check::{self, Fix};
 use acquit_app::Error;
 use acquit_app::init::{self, Overwrite};
 
-/// Looks at the repository and writes `.acquit/`. With `then`, checks what it wrote.
+/// Inspects the repository and writes `.acquit/`. With `then`, checks the result.
 pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let top = source.top();
     let tracked = source.tracked_files(&cli.app.runtime.git)?;
-    // Before the first commit nothing is known of what a clone will have.
+    // Before the first commit, it is unknown what a clone will contain.
     let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
     let below = cli.app.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
     let plan = init::plan(&init::Place {
@@ -27,7 +27,7 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     let trusted = cli.app.trust_written(&source, &plan.files)?;
     let printer = cli.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
-    // Before the first commit there is no base to check, and what nobody trusts is not run.
+    // Before the first commit there is no base to check. And never run files that are not trusted.
     let then = then.filter(|_| trusted && source.base(&cli.app.runtime.git, None).is_ok());
     let mut report = serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes });
     if !printer.json {
@@ -67,7 +67,7 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     Ok(exit)
 }
 
-/// Writes the hooks that are named: of agents, and git's. Without names, of the agents that are used here.
+/// Writes the named hooks, of agents or git. Without names, writes hooks for the agents that are used here.
 pub fn hooks(cli: &Cli, hooks: &[Hook]) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let top = source.top();
@@ -99,7 +99,7 @@ pub fn hooks(cli: &Cli, hooks: &[Hook]) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Whether the user's own configuration describes an agent.
+/// Returns whether the user's own configuration has an agent.
 fn has_agent(cli: &Cli) -> bool {
     let file = cli.app.surroundings.user_config.as_deref();
     let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();

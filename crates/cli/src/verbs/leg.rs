@@ -1,4 +1,4 @@
-//! `acquit leg`: one leg, and then, by becoming it, the next one.
+//! `acquit leg`: runs one leg, then becomes the harness of the next one by `exec`.
 
 use std::ffi::OsString;
 
@@ -17,13 +17,13 @@ use acquit_app::Error;
 /// What a harness does after its handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Takes the task's next leg, if that is due.
+    /// Continue with the task's next leg, if it is due.
     GoOn,
-    /// Leaves it to others.
+    /// Exit, and leave it to other harnesses.
     Stop,
 }
 
-/// Claims a leg and runs it. Ends well if there was nothing to claim: somebody else was faster.
+/// Claims a leg and runs it. Succeeds if there was nothing to claim: another harness was faster.
 pub fn leg(
     cli: &Cli,
     task: Option<TaskId>,
@@ -42,8 +42,8 @@ fn run(
     then: Then,
     passed_on: Option<Timestamp>,
 ) -> Result<Exit, Error> {
-    // A session of its own: a terminal that closes, or a Ctrl-C meant for who looks on, does not reach the harness.
-    // Fails where it already leads a group, which is just as good.
+    // Start a new session, so that closing the terminal, or Ctrl-C for a process that watches, does not reach the
+    // harness. This fails if the process already leads a group, which is fine.
     let _ = rustix::process::setsid();
     let began = Began { passed_on, ..Began::now() };
     let mut store = cli.app.store()?;
@@ -69,7 +69,7 @@ fn run(
         harness::point(&cli.app.runtime, Step::PassOn);
         return Ok(Exit::Done);
     }
-    // The store is closed before this process becomes another one.
+    // Close the store before `exec`.
     drop(store);
     harness::point(&cli.app.runtime, Step::PassOn);
     let now = (cli.app.runtime.now)().0.to_string();

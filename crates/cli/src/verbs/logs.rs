@@ -1,4 +1,4 @@
-//! `acquit logs`: what happened in a task.
+//! `acquit logs`: shows a task's events and transcript.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,10 +14,10 @@ use crate::foreground::{self, Part};
 use crate::report::follow::{Follower, Story};
 use acquit_app::Error;
 
-/// How often a followed output is looked at again.
+/// How often to poll a followed output.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// Shows a task's events and what its agents said.
+/// Prints a task's events and its agents' output.
 pub fn logs(cli: &Cli, task: TaskId, level: Level, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
@@ -30,7 +30,7 @@ pub fn logs(cli: &Cli, task: TaskId, level: Level, follow: bool) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Shows the output of a task's newest leg.
+/// Prints the output of a task's newest leg.
 pub fn newest(cli: &Cli, task: TaskId, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     store.task(task)?;
@@ -42,7 +42,7 @@ pub fn newest(cli: &Cli, task: TaskId, follow: bool) -> Result<Exit, Error> {
     output(cli, LegId { task, number }, follow)
 }
 
-/// Shows a leg's own output, byte by byte as the agent printed it.
+/// Prints a leg's output exactly as the agent printed it.
 pub fn output(cli: &Cli, leg: LegId, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
@@ -54,7 +54,7 @@ pub fn output(cli: &Cli, leg: LegId, follow: bool) -> Result<Exit, Error> {
     let mut buffer = vec![0; 64 * 1024];
     let mut at = 0;
     loop {
-        // Asked before the reading: what is written after the answer is read in the next round.
+        // Check this before reading: output written after the check is read in the next round.
         let over = store.legs(leg.task)?.iter().any(|known| known.id == leg && known.ended.is_some());
         output.seek(SeekFrom::Start(at)).map_err(file)?;
         loop {

@@ -1,4 +1,4 @@
-//! `acquit mcp`: the tool `prove` for any client; and, started by agents with a file, the tools of a leg.
+//! `acquit mcp`: serves the tool `prove` to any client or, if an agent starts it with a file, the tools of a leg.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -13,13 +13,13 @@ use acquit_run::mcp;
 use crate::cli::Cli;
 use crate::exit::Exit;
 
-/// Serves the tool `prove` on standard input and output.
+/// Serves the tool `prove` on stdin and stdout.
 pub fn for_any_client(cli: &Cli) -> Result<Exit, Error> {
     tool::serve(&cli.app, std::io::stdin(), &mut std::io::stdout().lock(), tool::PATIENCE)?;
     Ok(Exit::Done)
 }
 
-/// Serves the tools of a leg on standard input and output. Its words go to the agent's log, unadorned.
+/// Serves the tools of a leg on stdin and stdout. Errors go to the agent's log unchanged.
 pub fn of_leg(brief: &OsStr) -> ExitCode {
     match mcp::serve(Path::new(brief), &mut std::io::stdin().lock(), &mut std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `acquit merge`: the delivered work of a task that is done, into its base branch.
+//! `acquit merge`: merges a finished task into its base branch.
 
 use acquit_app::Error;
 use acquit_app::merge::Merge;
@@ -8,7 +8,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::run;
 
-/// Merges it.
+/// Runs the command.
 pub fn merge(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();

@@ -1,4 +1,4 @@
-//! `acquit mirror`: brings the mirror of one address up to date, and says as JSON where it is or why there is none.
+//! `acquit mirror`: updates the mirror of one URL, and prints as JSON where it is or why it failed.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use acquit_app::Error;
 use acquit_app::serve::Home;
 
-/// Refreshes it, within these limits.
+/// Updates the mirror, within these limits.
 pub fn mirror(cli: &Cli, url: &str, largest: u64, within: Duration) -> Result<Exit, Error> {
     mirror::bound(largest);
     let home = Home::read(&cli.app)?.trusted()?;

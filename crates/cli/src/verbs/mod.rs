@@ -1,4 +1,4 @@
-//! The verbs of the command line, a file each.
+//! The verbs of the command line, one file each.
 
 pub mod acp;
 pub mod agents;

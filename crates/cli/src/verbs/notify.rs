@@ -1,4 +1,4 @@
-//! `acquit notify test`: does every channel work?
+//! `acquit notify test`: checks that every channel works.
 
 use acquit_app::{Error, serve};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `acquit open`: a shell in the working tree of a task, in the sandbox of its agent.
+//! `acquit open`: opens a shell in a task's working tree, in its agent's sandbox.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use crate::verbs::sandbox::{self, Wanted};
 use acquit_app::Error;
 use acquit_app::diff::agent_policy;
 
-/// Opens it.
+/// Runs the command.
 pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let policy = agent_policy(&cli.app, store.as_mut(), id)?;

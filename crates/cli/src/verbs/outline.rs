@@ -1,11 +1,12 @@
-//! The hidden verb that reads source files of strangers, in a sandbox: a question on standard input, the answer on standard output.
+//! The hidden verb that parses untrusted source files in a sandbox. Reads a request from stdin and writes the answer
+//! to stdout.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use crate::exit::Exit;
 
-/// Answers one question.
+/// Answers one request.
 pub fn outline() -> ExitCode {
     match acquit_run::syntax::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
-//! git's hook `pre-push`: judges what is about to be pushed, and stops the push if it is guilty.
+//! git's `pre-push` hook: judges what is about to be pushed, and stops the push if the verdict is guilty.
 //!
-//! git writes a line for each ref: its local name and commit, its remote name and commit. What cannot be judged is pushed, with a
-//! warning: a hook that stands in the way for reasons of its own is soon removed.
+//! git writes a line for each ref: its local name and commit, its remote name and commit. If acquit cannot judge a
+//! ref, it is pushed with a warning: users soon remove a hook that blocks for its own problems.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::report::prove as show;
 use crate::verbs::prove;
 
-/// The most that is read: a line for each ref.
+/// Input limit; there is a line for each ref.
 const LARGEST: u64 = 1 << 20;
 
 /// A ref that is about to be pushed.
@@ -22,11 +22,11 @@ const LARGEST: u64 = 1 << 20;
 struct Pushed<'l> {
     name: &'l str,
     commit: &'l str,
-    /// What the remote has of it, if anything.
+    /// The remote's commit of it, if any.
     there: Option<&'l str>,
 }
 
-/// Answers the hook.
+/// Runs the hook.
 pub fn pre_push(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LARGEST).read_to_string(&mut text);
@@ -51,7 +51,7 @@ pub fn pre_push(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
 }
 
 fn judge(cli: &Cli, args: &Proved, pushed: &Pushed<'_>) -> Result<Exit, Error> {
-    // A commit of the remote's that is not here says nothing about where the branch left its base.
+    // If the remote's commit is unknown here, it does not tell where the branch left its base.
     let known = |commit: &&str| {
         cli.app.source().is_ok_and(|source| source.base(&cli.app.runtime.git, Some(commit)).is_ok())
     };
@@ -68,7 +68,7 @@ fn judge(cli: &Cli, args: &Proved, pushed: &Pushed<'_>) -> Result<Exit, Error> {
     Ok(prove::exit(&report))
 }
 
-/// Reads a line of git's. Branches that are deleted and tags are not judged.
+/// Parses a line of git's. Skips deleted branches and tags.
 fn parse(line: &str) -> Option<Pushed<'_>> {
     let words: Vec<&str> = line.split(' ').collect();
     let [name, commit, there_name, there] = words[..] else { return None };

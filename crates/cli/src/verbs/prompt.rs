@@ -1,4 +1,4 @@
-//! `acquit prompt show`: what an agent would be told, for people to read.
+//! `acquit prompt show`: shows the prompt that an agent would get.
 
 use acquit_core::definition::{Author, Definition};
 use acquit_core::ids::{Name, TaskId};
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::report::text;
 use acquit_app::Error;
 
-/// Shows one.
+/// Runs the command.
 pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
     let PromptVerb::Show { subject, stage, workflow, section } = verb;
     let (task, definition) = match subject.parse::<TaskId>() {
@@ -41,7 +41,7 @@ pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What the leg would do: what the task is about to do, if that is at this stage; else the stage's own work.
+/// Returns what the leg would do: the task's next step if it is at this stage, else the stage's own work.
 fn entry(task: &Task, definition: &Definition, stage: Option<&Name>) -> Entry {
     let next = match &task.state {
         State::Working { entry, .. } => Some(entry),
@@ -59,7 +59,7 @@ fn entry(task: &Task, definition: &Definition, stage: Option<&Name>) -> Entry {
     }
 }
 
-/// A task that was never made.
+/// Returns a task that is not in the store.
 fn imagined(cli: &Cli, title: &str, workflow: Option<&Name>) -> Result<(Task, Definition), Error> {
     let source = cli.app.source()?;
     let project = cli.app.files(&source)?.look()?;

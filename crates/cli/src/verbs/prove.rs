@@ -1,4 +1,4 @@
-//! `acquit prove`: a change, by anyone, held against all gates of its project.
+//! `acquit prove`: judges any change by all gates of its project.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::foreground::{self, Part};
 use crate::report::prove as show;
 
-/// Judges the change and says what it came to.
+/// Judges the change and prints the result.
 pub fn prove(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
     if let Some(hook) = args.hook {
         return Ok(hook.agent().map_or(Exit::Usage, |(_, agent)| answer_hook(cli, args, agent)));
@@ -43,7 +43,7 @@ pub fn prove(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
     Ok(exit(&report))
 }
 
-/// Writes the forms that go to files.
+/// Writes the formats that go to files.
 fn write(formats: &[Output], report: &Report) -> Result<(), Error> {
     for Output { format, file } in formats {
         let Some(path) = file else { continue };
@@ -53,7 +53,7 @@ fn write(formats: &[Output], report: &Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// The report in a format.
+/// Renders the report in a format.
 fn rendered(format: Format, report: &Report) -> String {
     match format {
         Format::Text => show::plain(report),
@@ -66,7 +66,7 @@ fn rendered(format: Format, report: &Report) -> String {
     }
 }
 
-/// The exit code of a judgement.
+/// Returns the exit code of a judgement.
 pub(super) fn exit(report: &Report) -> Exit {
     match report.decision {
         _ if report.cancelled => Exit::Cancelled,
@@ -76,7 +76,7 @@ pub(super) fn exit(report: &Report) -> Exit {
     }
 }
 
-/// Judges the change. Progress goes to standard error.
+/// Judges the change. Progress goes to stderr.
 pub fn run(cli: &Cli, args: &Proved, empty: Empty) -> Result<Report, Error> {
     let which = match &args.change {
         Some(change) => Which::parse(change),
@@ -105,10 +105,11 @@ pub fn run(cli: &Cli, args: &Proved, empty: Empty) -> Result<Report, Error> {
     acquit_app::prove::prove(&cli.app, &asked, &mut conduct)
 }
 
-/// Answers the hook of an agent: one line of JSON, and exit code 0 whatever happens, because agents take others for a broken hook.
+/// Answers an agent's hook with one line of JSON. Always exits with 0, because agents treat other codes as a broken
+/// hook.
 fn answer_hook(cli: &Cli, args: &Proved, agent: hook::Agent) -> Exit {
     let mut bytes = Vec::new();
-    // What cannot be read is a session without a name.
+    // Unreadable input means a session without a name.
     let _ = std::io::stdin().lock().take(hook::LARGEST).read_to_end(&mut bytes);
     let turn = Turn::read(agent, &bytes, &cli.app.surroundings.here);
     let home = &cli.app.runtime.home;
@@ -119,7 +120,7 @@ fn answer_hook(cli: &Cli, args: &Proved, agent: hook::Agent) -> Exit {
             let (answer, next) = hook::answer(&report, count, &turn);
             match next.save(home, &turn) {
                 Ok(()) => answer,
-                // Without a count nothing would end it.
+                // Let the agent stop: without a count it could be sent back forever.
                 Err(error) => Answer::Let(format!("acquit cannot count how often it sent you back: {error}")),
             }
         }

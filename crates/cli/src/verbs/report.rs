@@ -1,4 +1,4 @@
-//! `acquit report`: the report of a night, as it was kept when the night was over.
+//! `acquit report`: prints the report of a night, as it was stored when the night ended.
 
 use acquit_core::night::{Night, Record, State, morning_report};
 use acquit_core::store::{Nights, Store};
@@ -12,9 +12,9 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::text;
 
-/// How many nights of a schedule are looked through.
+/// How many nights of a schedule to search.
 const NIGHTS: u32 = 400;
-/// How many dates are named where the one that was asked for has no night.
+/// How many dates to suggest if the requested one has no night.
 const NAMED: usize = 7;
 
 /// Prints the report of the newest night, of a date, or of a schedule.
@@ -54,7 +54,7 @@ pub fn report(cli: &Cli, which: Option<&WhichNight>) -> Result<Exit, Error> {
     Ok(Exit::Failed)
 }
 
-/// Prints one night's report.
+/// Prints the report of one night.
 pub fn print(cli: &Cli, home: &Home, store: &mut dyn Store, night: &Night) -> Result<(), Error> {
     let entries = serve::report(store, home, night)?;
     let date = serve::date_of(home, night);

@@ -1,4 +1,4 @@
-//! `acquit review`: the shipped reviewers look at a branch, or at a request at the forge.
+//! `acquit review`: reviews a branch or a pull request with the built-in reviewers.
 
 use acquit_app::Error;
 
@@ -7,7 +7,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::run::run_task;
 
-/// Makes the task and runs it.
+/// Creates the task and runs it.
 pub fn review(cli: &Cli, asked: &Reviewed) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();

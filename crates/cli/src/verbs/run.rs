@@ -1,4 +1,4 @@
-//! `acquit run`: a task from its wish to its end, with live progress.
+//! `acquit run`: runs a task to its end, with live progress.
 
 use std::io::Read;
 
@@ -17,16 +17,16 @@ use acquit_app::Error;
 use acquit_app::preflight;
 use acquit_app::reload::Renewal;
 
-/// A description longer than this is a file, not a wish.
+/// Maximum length of a description: more is a file.
 const DESCRIPTION_LIMIT: u64 = 256 * 1024;
 
-/// Runs a task, new or known.
+/// Runs a task, new or existing.
 pub fn run(cli: &Cli, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
     acquit_run::supervise::release(store)?;
     let (task, after) = match new.title.parse::<TaskId>() {
-        // Only the form `T-7` means a task that exists: a bare number could be a wish.
+        // Only the form `T-7` means an existing task: a bare number could be a title.
         Ok(id) if new.title.starts_with(['T', 't']) => {
             (known(cli, store, id, new, pinned)?, newest(store, id)?)
         }
@@ -40,7 +40,7 @@ pub fn run(cli: &Cli, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
     run_task(cli, store, &task, after)
 }
 
-/// A task that exists, with the configuration that it is to continue with.
+/// Returns an existing task, with the configuration it continues with.
 fn known(cli: &Cli, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bool) -> Result<Task, Error> {
     let task = store.task(id)?;
     let flags = [
@@ -60,7 +60,7 @@ fn known(cli: &Cli, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bo
         return Err(Error::OnlyForNew { task: id, flags: flags.join(", ") });
     }
     let renewal = Renewal { pinned, means: new.means.clone().into(), limits: new.limits.into() };
-    // What runs now has its configuration; what a person asks for counts from its next leg on.
+    // A running leg keeps its configuration. The requested one applies from the next leg on.
     let running = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
     let pinned = pinned || running || !matches!(task.state, State::Working { .. });
     let task = cli.app.decide_with(store, id, None, &Renewal { pinned, ..renewal })?;
@@ -68,7 +68,8 @@ fn known(cli: &Cli, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bo
     Ok(task)
 }
 
-/// Refuses to start a harness for a task whose agents cannot be started here. A task that somebody works on is only watched.
+/// Fails if the task's agents cannot be started here. Skips tasks that a harness already runs, as those are only
+/// watched.
 fn preflight_known(cli: &Cli, store: &mut dyn Store, task: &Task) -> Result<(), Error> {
     let State::Working { cancel: None, .. } = task.state else { return Ok(()) };
     if acquit_run::supervise::is_worked_on(&cli.app.runtime, store, task.id())? {
@@ -78,7 +79,7 @@ fn preflight_known(cli: &Cli, store: &mut dyn Store, task: &Task) -> Result<(), 
     preflight::check(&cli.app, &definition.config, &definition.workflow)
 }
 
-/// Runs a task that is in the store, and shows how it goes from an event on.
+/// Runs a task in the store, and shows its progress after an event.
 pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Result<Exit, Error> {
     let seed = &task.seed;
     let printer = cli.printer;
@@ -105,7 +106,7 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
     };
     let legs = store.legs(task.id())?;
     printer.verdict(&task, &legs);
-    // After the summary: a large workspace takes a while to remove.
+    // Do this after the summary: removing a large workspace takes a while.
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;
         if let Err(error) = acquit_run::retention::clean(&cli.app.runtime, &definition, task.id()) {
@@ -117,13 +118,13 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
     }
     acquit_run::retention::sweep_near(&cli.app.runtime, store, task.id())?;
     Ok(match task.state {
-        // A person detached: it continues by itself.
+        // The user detached; the task continues on its own.
         State::Working { cancel: None, .. } => Exit::Done,
         ref state => Exit::of(state),
     })
 }
 
-/// Watches a task that runs, and continues one that does not.
+/// Watches a running task, or continues one that does not run.
 pub fn attach(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
@@ -133,15 +134,15 @@ pub fn attach(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     run_task(cli, store, &task, after)
 }
 
-/// The newest event before the leg that is ready now: going on with a task shows what is new.
+/// Returns the newest event before the leg that is ready now, so that continuing a task shows only what is new.
 pub fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
-    /// A page of events; more pages follow.
+    /// Events per page.
     const PAGE: u32 = 1_000;
     let mut after = 0;
     loop {
         let events = store.events(Some(id), after, PAGE)?;
         let full = events.len() == PAGE as usize;
-        // The event that readied the current leg is shown again, as a heading.
+        // Show the event that readied the current leg again, as a heading.
         let current = if full {
             events.last()
         } else {
@@ -154,7 +155,7 @@ pub fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
     }
 }
 
-/// The rest of the wish.
+/// Returns the description, from the option or from stdin.
 pub fn description(new: &NewTask) -> Result<String, Error> {
     match new.description.as_deref() {
         None => Ok(String::new()),

@@ -1,4 +1,4 @@
-//! `acquit sandbox`: the sandbox of agents and gates, for people.
+//! `acquit sandbox`: runs a program in the sandbox of agents and gates.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -17,30 +17,30 @@ use crate::exit::Exit;
 use acquit_app::Error;
 use acquit_app::scratch_dir::Folder;
 
-/// What was asked for.
+/// Options of the command.
 pub struct Wanted {
-    /// A policy as a file.
+    /// A policy file.
     pub policy: Option<PathBuf>,
-    /// Whom the program may talk to.
+    /// Network access of the program.
     pub network: Network,
-    /// Hosts that are let through.
+    /// Allowed hosts.
     pub hosts: Vec<Host>,
     /// Paths that it may read.
     pub read: Vec<PathBuf>,
     /// Paths that it may write.
     pub write: Vec<PathBuf>,
-    /// How much the machine must have.
+    /// What to do if the machine cannot enforce everything.
     pub mode: Mode,
-    /// Where it starts under a policy, if it can see that; else where the command was called.
+    /// Working directory under a policy, if visible there [default: the current directory].
     pub start: Option<PathBuf>,
-    /// The program and its arguments; none to print the policy.
+    /// The program and its arguments; empty to print the policy.
     pub command: Vec<OsString>,
 }
 
 /// Runs the program, or prints the policy.
 pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
     let here = &cli.app.surroundings.here;
-    // Gone when the program is.
+    // Removed when the program has ended.
     let folder;
     let (file, policy, cwd) = if let Some(path) = &wanted.policy {
         let policy = read(path)?;
@@ -102,7 +102,7 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
     })
 }
 
-/// Can be read once somebody asks this process to end.
+/// Returns a stream that becomes readable when this process is asked to stop.
 fn signals() -> Result<UnixStream, Error> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let (heard, told) = UnixStream::pair().map_err(Error::Signals)?;
@@ -113,13 +113,13 @@ fn signals() -> Result<UnixStream, Error> {
     Ok(heard)
 }
 
-/// What git and acquit obey in the folders that a program may write.
+/// Returns what git and acquit obey in the directories that a program may write.
 fn planted(policy: &Policy) -> BTreeSet<PathBuf> {
     let written = policy.view.iter().filter(|entry| entry.what == What::Write);
     written.flat_map(|entry| checkouts(&entry.at)).collect()
 }
 
-/// Where a program of a policy starts: here if it can see that, and otherwise in the first folder that it may change.
+/// Returns the working directory under a policy: the current one if visible, else the first writable directory.
 fn start(policy: &Policy, here: &Path) -> PathBuf {
     let can_see = |entry: &&Entry| !matches!(entry.what, What::Hidden | What::Link { .. });
     if policy.view.iter().rfind(|entry| here.starts_with(&entry.at)).as_ref().is_some_and(can_see) {
@@ -172,19 +172,20 @@ fn make(cli: &Cli, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
     Ok(policy)
 }
 
-/// Where a path really is, as far as it exists.
+/// Resolves a path as far as it exists.
 fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What git and acquit obey in a folder: hooks, settings, workflows.
+/// What git and acquit obey in a directory: hooks, settings, workflows.
 const OBEYED: [&str; 2] = [".git", ".acquit"];
-/// How many folders are searched for checkouts, and how deep: those of a workspace with many repositories, not all of a disk.
+/// How many directories to search for checkouts, and how deep: enough for a workspace with many repositories, not a
+/// whole disk.
 const MOST_FOLDERS: usize = 4_000;
 const DEEPEST: usize = 4;
 
-/// The `.git` and `.acquit` of every checkout in a folder: a program that may change them runs its own at the next commit. The
-/// repository of a linked worktree is elsewhere, and is shown so that git works.
+/// Returns the `.git` and `.acquit` of every checkout in a directory: a program that can change them could run its
+/// own code at the next commit. The repository of a linked worktree is elsewhere, and is shown so that git works.
 fn checkouts(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
@@ -210,13 +211,13 @@ fn checkouts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The repository that the `.git` file of a linked worktree or a submodule names.
+/// Returns the repository that the `.git` file of a linked worktree or a submodule names.
 fn repository(file: &Path) -> Vec<PathBuf> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let Some(named) = text.strip_prefix("gitdir:") else { return Vec::new() };
     let folder = real(&file.parent().unwrap_or(file).join(named.trim()));
     let common = std::fs::read_to_string(folder.join("commondir")).ok();
     let common = common.map(|common| real(&folder.join(common.trim())));
-    // Anything else could be named too.
+    // The file could name any other directory.
     [Some(folder), common].into_iter().flatten().filter(|folder| folder.join("HEAD").is_file()).collect()
 }

@@ -1,4 +1,4 @@
-//! `acquit schedule …`: look at schedules, pause them, run one now.
+//! `acquit schedule …`: lists, pauses and resumes schedules, and runs one now.
 
 use acquit_core::ids::Name;
 use acquit_core::night::{Night, State};
@@ -15,12 +15,12 @@ use crate::report::{Look, table, text};
 use acquit_app::Error;
 use acquit_app::serve::{self, Home, Options, Stop, Until, repositories, zone};
 
-/// How many tasks of one night run at the same time when it is run by hand.
+/// How many tasks of a night run at the same time if it is started by hand.
 const WORKERS: u32 = 4;
 
-/// Does one of them.
+/// Runs one of the commands.
 pub fn schedule(cli: &Cli, verb: ScheduleVerb) -> Result<Exit, Error> {
-    // Only a run goes by it.
+    // Only a run acts on the configuration, so only it requires trust.
     let home = match verb {
         ScheduleVerb::Run { .. } => Home::read(&cli.app)?.trusted()?,
         ScheduleVerb::List
@@ -72,7 +72,7 @@ fn say(cli: &Cli, name: &Name, state: &str, words: &str) {
     }
 }
 
-/// A run that is to come, and how it is shown.
+/// A future run, and how to show it.
 struct Run {
     at: Timestamp,
     category: Option<String>,
@@ -95,7 +95,7 @@ fn local_time(at: Timestamp, zone: &TimeZone) -> String {
     zoned.map(|zoned| zoned.strftime("%a %Y-%m-%d %H:%M %Z").to_string()).unwrap_or_default()
 }
 
-/// How far away something is, in the largest unit that says enough.
+/// Formats the time until something, in the largest unit that is precise enough.
 fn distance(seconds: u64) -> String {
     match seconds {
         0..60 => "in less than a minute".to_owned(),
@@ -223,7 +223,7 @@ fn next(
     Ok(Exit::Done)
 }
 
-/// Records a night of now, and looks after it until it is over. A daemon that runs meanwhile helps; it begins nothing twice.
+/// Records a night that starts now, and drives it until it ends. A running daemon helps; nothing starts twice.
 fn run(
     cli: &Cli,
     home: &Home,

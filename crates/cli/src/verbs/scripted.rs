@@ -8,7 +8,7 @@ use acquit_run::harness::chain;
 use acquit_run::process::Spawner;
 use acquit_run::runtime::Environment;
 
-/// Plays the script and returns the exit code. It is an agent here: its words go to the harness, unadorned.
+/// Plays the script and returns the exit code. It acts as an agent, so its output goes to the harness unchanged.
 pub fn scripted(
     script: &Path,
     tools: Vec<OsString>,

@@ -1,4 +1,4 @@
-//! `acquit serve`: the daemon, and the dashboard beside it.
+//! `acquit serve`: runs the daemon, and the dashboard in a process beside it.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use acquit_app::serve::{self, Dashboard, Options, Stop, Until};
 use acquit_app::{App, Error};
 use acquit_web::access::Exposure;
 
-/// Runs the daemon, or prints a login link for the dashboard that runs.
+/// Runs the daemon, or prints a login link for the running dashboard.
 pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
     if args.link {
         let link = acquit_web::link(&cli.app)?;
@@ -22,7 +22,7 @@ pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
         }
         return Ok(Exit::Done);
     }
-    // Said now: the process that would find it out is another one.
+    // Check this now: another process would find the error later.
     acquit_web::check_address(args.listen, &args.exposed.exposure())?;
     let listen = args.listen.map(|address| [OsString::from("--listen"), address.to_string().into()]);
     let words = listen.into_iter().flatten().chain(args.exposed.words()).collect();
@@ -41,7 +41,7 @@ pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Serves the dashboard: the process beside the daemon.
+/// Serves the dashboard, in the process beside the daemon.
 pub fn web(app: App, listen: Option<SocketAddr>, exposure: Exposure, open: bool) -> Result<Exit, Error> {
     let app = Arc::new(app);
     let told = Arc::clone(&app);

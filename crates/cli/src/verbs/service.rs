@@ -1,4 +1,4 @@
-//! `acquit service …`: lets the system run `acquit serve`.
+//! `acquit service …`: installs `acquit serve` as a system service.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,23 +12,23 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::Error;
 
-/// The name of a service whose name was not given.
+/// The default service name.
 const DEFAULT: &str = "acquit";
-/// Where units of the machine stand.
+/// Directory of system units.
 const SYSTEM_UNITS: &str = "/etc/systemd/system";
-/// Variables of this call that the service gets as they are: they say where acquit's files are.
+/// Variables that the service inherits from this process: they say where acquit's files are.
 const KEPT: [&str; 3] = ["ACQUIT_HOME", "ACQUIT_STORE", "ACQUIT_CONFIG"];
 
-/// Whether anything is done, or only said.
+/// Whether to act or only print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// It is done.
+    /// Act.
     Really,
-    /// It is said.
+    /// Only print.
     Dry,
 }
 
-/// Does one of them.
+/// Runs one of the commands.
 pub fn service(cli: &Cli, verb: ServiceVerb) -> Result<Exit, Error> {
     let dry = |dry: bool| if dry { How::Dry } else { How::Really };
     match verb {
@@ -42,10 +42,10 @@ pub fn service(cli: &Cli, verb: ServiceVerb) -> Result<Exit, Error> {
     }
 }
 
-/// Where everything of the service stands.
+/// Where the service's files are.
 struct Place {
     manager: Manager,
-    /// The unit, or the property list.
+    /// The unit or the property list.
     file: PathBuf,
     plan: Plan,
 }
@@ -80,7 +80,7 @@ impl Place {
             let value = around.environment.get(name)?.to_str()?;
             Some(((*name).to_owned(), value.to_owned()))
         });
-        // A store's address may hold a password, which belongs into the private file.
+        // A store's URL may contain a password, which belongs in the private file.
         let kept = kept.filter(|(name, value)| name != "ACQUIT_STORE" || !value.contains("://"));
         let folder = cli.app.source().map_or_else(|_| around.here.clone(), |source| source.top().to_owned());
         let plan = Plan {
@@ -102,7 +102,7 @@ impl Place {
         }
     }
 
-    /// Refuses to replace the service of another repository.
+    /// Fails if the service belongs to another repository.
     fn refuse_other(&self) -> Result<(), Error> {
         let Ok(installed) = std::fs::read_to_string(&self.file) else { return Ok(()) };
         let folder = service::folder_line(&self.plan, self.manager);
@@ -119,13 +119,13 @@ impl Place {
         Err(Error::OtherService { name: self.plan.name.clone(), file: self.file.clone(), other })
     }
 
-    /// A call of systemd's program, for the user or the machine.
+    /// Returns arguments for `systemctl`, for the user or the system manager.
     fn systemctl<'a>(&self, args: &[&'a str]) -> Vec<&'a str> {
         let scope: &[&str] = if self.manager == Manager::SystemdUser { &["--user"] } else { &[] };
         scope.iter().chain(args).copied().collect()
     }
 
-    /// What makes the service known and starts it.
+    /// Returns the commands that enable and start the service.
     fn starting(&self) -> Vec<Vec<String>> {
         let unit = format!("{}.service", self.plan.name);
         match self.manager {
@@ -137,7 +137,7 @@ impl Place {
         }
     }
 
-    /// What stops it and makes it unknown.
+    /// Returns the commands that stop and disable it.
     fn stopping(&self) -> Vec<Vec<String>> {
         let unit = format!("{}.service", self.plan.name);
         match self.manager {
@@ -180,7 +180,7 @@ fn install(cli: &Cli, place: &Place, how: How) -> Result<Exit, Error> {
         run(cli, line)?;
     }
     if linger {
-        // Without it a user's services end with the login, and the night shift with them.
+        // Without lingering, a user's services end at logout, and the night shift with them.
         let user = place.plan.user.clone().unwrap_or_default();
         if let Err(error) = run(cli, &words("loginctl", &["enable-linger", &user])) {
             printer.warn(&format!(
@@ -267,7 +267,7 @@ fn run(cli: &Cli, line: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file as a whole.
+/// Writes a file atomically.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     let file = |source| Error::File { doing: "write", path: path.to_owned(), source };
     std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(file)?;
@@ -276,7 +276,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::rename(&new, path).map_err(file)
 }
 
-/// Writes a private file, unless there is one.
+/// Writes a private file, unless it exists.
 fn write_new(path: &Path, text: &str) -> Result<(), Error> {
     let file = |source| Error::File { doing: "write", path: path.to_owned(), source };
     std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(file)?;

@@ -1,4 +1,4 @@
-//! `acquit stats`: what tasks cost and how they ended.
+//! `acquit stats`: shows cost and success of tasks.
 
 use acquit_app::Error;
 use acquit_app::stats::{self, Which};
@@ -6,7 +6,7 @@ use acquit_app::stats::{self, Which};
 use crate::cli::Cli;
 use crate::exit::Exit;
 
-/// Shows it.
+/// Runs the command.
 pub fn stats(cli: &Cli, which: Which) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let stats = stats::stats(&cli.app, store.as_mut(), which)?;

@@ -1,4 +1,4 @@
-//! `acquit backup`, `acquit restore`, `acquit store`: the store as a whole.
+//! `acquit backup`, `acquit restore`, `acquit store`: commands on the whole store.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub fn backup(cli: &Cli, file: &Path) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Brings a backup into the store.
+/// Restores a backup into the store.
 pub fn restore(cli: &Cli, file: &Path) -> Result<Exit, Error> {
     let copied = cli.app.restore(file)?;
     report(cli, copied, &format!("restored from {}", file.display()));

@@ -1,4 +1,4 @@
-//! `acquit task …`: look at tasks, add them, try them again, answer them, end them.
+//! `acquit task …`: lists, shows, adds, retries, answers and cancels tasks.
 
 use acquit_core::decide::Input;
 use acquit_core::human_request::Answer;
@@ -17,14 +17,14 @@ use acquit_app::answer::Reply;
 use acquit_app::reload::Renewal;
 use acquit_app::tasks::{self, Wanted};
 
-/// Does one of them.
+/// Runs one of the commands.
 pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
     let printer = cli.printer;
     let task = match verb {
         TaskVerb::List { all_projects, state, tags, project: named, older_than, newer_than, limit } => {
-            // A name is looked for among the tasks of all repositories, a path is a repository.
+            // A name selects among the tasks of all repositories; a path is a repository.
             let path = named.as_deref().filter(|named| named.contains('/'));
             let path = path.and_then(|path| std::fs::canonicalize(path).ok());
             let project = match (&path, all_projects || named.is_some()) {
@@ -84,7 +84,7 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// `acquit show`: one task in full, with its evidence and what can be done with it.
+/// `acquit show`: prints one task in full, with evidence and next steps.
 pub fn show(cli: &Cli, task: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let mut details = tasks::show(store.as_mut(), task)?;

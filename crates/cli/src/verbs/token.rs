@@ -1,4 +1,4 @@
-//! `acquit token`: make, list and remove tokens of the dashboard and the API.
+//! `acquit token`: creates, lists and removes tokens of the dashboard and the API.
 
 use acquit_app::Error;
 use acquit_web::access::{Files, TokenError, Tokens};
@@ -9,7 +9,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::table;
 
-/// Does one of them.
+/// Runs one of the commands.
 pub fn token(cli: &Cli, verb: TokenVerb) -> Result<Exit, Error> {
     let files = Files::below(&cli.app.surroundings.home);
     let tokens = Tokens::new(&files);

@@ -1,4 +1,4 @@
-//! `acquit trust`: read what a repository's `.acquit/` asks for, and say whether that may be done here.
+//! `acquit trust`: shows what a repository's `.acquit/` asks for, and asks whether to trust it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal};
@@ -12,11 +12,11 @@ use crate::report::{Look, text};
 use acquit_app::Error;
 use acquit_app::trust::{self, Ask, Standing, What};
 
-/// Shows what the repository asks for, and keeps or ends the user's trust.
+/// Shows what the repository asks for, and adds or removes the user's trust.
 pub fn trust(cli: &Cli, args: TrustArgs) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let files = cli.app.files(&source)?;
-    // Read once: what is kept is exactly what was shown.
+    // Read the files once, so that exactly what was shown is trusted.
     let (trust, snapshot) = (files.trust(), files.snapshot());
     let printer = cli.printer;
     if args.revoke {
@@ -71,7 +71,7 @@ pub fn trust(cli: &Cli, args: TrustArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// How a repository stands, in words.
+/// Describes the trust status.
 fn words(standing: Standing) -> &'static str {
     match standing {
         Standing::NotNeeded => "this repository asks for nothing that needs trust",
@@ -82,7 +82,7 @@ fn words(standing: Standing) -> &'static str {
     }
 }
 
-/// What is asked for, by kind. It comes last, right above the question, however long the files are.
+/// Prints what is asked for, by kind. It comes last, right above the question, however long the files are.
 fn summary(cli: &Cli, asks: &[Ask]) {
     let printer = cli.printer;
     let mut kinds: BTreeMap<What, Vec<&Ask>> = BTreeMap::new();
@@ -96,7 +96,7 @@ fn summary(cli: &Cli, asks: &[Ask]) {
     }
 }
 
-/// Asks the user, who must be there to answer.
+/// Asks the user. Fails without a terminal.
 fn agreed(cli: &Cli) -> Result<bool, Error> {
     let mut input = std::io::stdin().lock();
     if cli.printer.json || !input.is_terminal() {

@@ -1,4 +1,4 @@
-//! `acquit verify`: a statement of `acquit prove --attest`, held against the repository.
+//! `acquit verify`: checks an attestation of `acquit prove --attest` against the repository.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::{Look, text};
 
-/// Checks a statement and says what was looked up.
+/// Checks an attestation and prints what was compared.
 pub fn verify(cli: &Cli, file: &Path, signed: bool, allowed_signers: Option<&Path>) -> Result<Exit, Error> {
     let signed = if signed { Sign::Yes } else { Sign::No };
     let verified = cli.app.verify(file, &Demand { signed, allowed_signers })?;

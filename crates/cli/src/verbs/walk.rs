@@ -1,4 +1,4 @@
-//! What waits for a person, one after another at the terminal: `acquit inbox` and the key `a` of `acquit top`.
+//! Answers human requests one by one on the terminal: `acquit inbox`, and the key `a` of `acquit top`.
 
 use std::io::{BufRead, Read};
 
@@ -13,29 +13,29 @@ use crate::report::{Look, text};
 use acquit_app::Error;
 use acquit_app::answer::{Leads, Reply, leads};
 
-/// An answer longer than this is a file, not an answer.
+/// Maximum length of an answer: more is a file.
 const ANSWER_LIMIT: u64 = 256 * 1024;
-/// How many requests are walked through.
+/// How many requests to go through.
 const MOST: u32 = 200;
 
-/// What a person does with a request.
+/// What the user does with a request.
 enum Choice {
-    /// Answers it.
+    /// Answer it.
     Reply(Reply),
-    /// Leaves it for later.
+    /// Leave it for later.
     Later,
-    /// Ends the walk.
+    /// Stop answering.
     Quit,
 }
 
-/// The tasks that wait, oldest first; of all projects if none is named.
+/// Returns the tasks that need input, oldest first; of all projects if `project` is `None`.
 pub fn waiting(cli: &Cli, store: &mut dyn Store, project: Option<String>) -> Result<Vec<Task>, Error> {
     let (mut tasks, _) = cli.app.inbox(store, project, MOST)?;
     tasks.reverse();
     Ok(tasks)
 }
 
-/// Walks through requests. Says how many were answered.
+/// Goes through the requests. Returns how many were answered.
 pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, Error> {
     let mut answered = 0;
     for (index, task) in tasks.iter().enumerate() {
@@ -51,7 +51,7 @@ pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, E
                 answered += 1;
                 cli.printer.data(&format!("{} {}", task.id(), task.state.word()));
             }
-            // Somebody else was faster, or the answer does not fit: the others can still be answered.
+            // Someone else was faster, or the answer does not fit. Continue with the others.
             Err(error @ (Error::Illegal { .. } | Error::Answered { .. })) => {
                 cli.printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error)));
             }
@@ -102,7 +102,7 @@ fn choose(cli: &Cli, store: &mut dyn Store, task: &Task, request: &HumanRequest)
     }
 }
 
-/// Each question of a request.
+/// Asks each question of a request.
 fn questions_of(cli: &Cli, questions: &[Question]) -> Result<Choice, Error> {
     let mut answers = Vec::new();
     for question in questions {
@@ -138,7 +138,7 @@ fn option(cli: &Cli, store: &mut dyn Store, task: &Task, options: &[String]) -> 
     }
 }
 
-/// Yes or no, and what follows from no.
+/// Asks yes or no, and shows what follows from no.
 fn decision(cli: &Cli, store: &mut dyn Store, task: &Task, yes: &str) -> Result<Choice, Error> {
     let printer = cli.printer;
     let workflow = store.definition(task.id())?.workflow;
@@ -169,7 +169,7 @@ fn decision(cli: &Cli, store: &mut dyn Store, task: &Task, yes: &str) -> Result<
     }
 }
 
-/// What a person decides about: the commit, where it goes, and how large it is.
+/// Prints what the user decides about: the commit, its target, and its size.
 fn subject(cli: &Cli, task: &Task) {
     let printer = cli.printer;
     let short = |commit: &str| text::visible(commit.get(..10).unwrap_or(commit));
@@ -197,7 +197,7 @@ fn diff(cli: &Cli, store: &mut dyn Store, task: &Task) {
     }
 }
 
-/// What a line means where words are wanted.
+/// Interprets a line of input where words are expected.
 fn words(line: &str) -> Choice {
     match line {
         "" => Choice::Later,
@@ -206,7 +206,7 @@ fn words(line: &str) -> Choice {
     }
 }
 
-/// A line of the terminal. Its end is a wish to quit.
+/// Reads a line from the terminal. End of file means quit.
 fn read(cli: &Cli, hint: &str) -> Result<String, Error> {
     cli.printer.say(&cli.printer.paint(Look::Faint, &format!("  [{hint}]")));
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! `acquit workflow …`: list, check, draw, copy into the project.
+//! `acquit workflow …`: lists, checks, draws and copies workflows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use acquit_app::init::{self, Overwrite};
 use acquit_app::project::{Asked, CONFIG, FOLDER, Known, Origin, Project};
 use acquit_app::{serve, shipped};
 
-/// Does one of them.
+/// Runs one of the commands.
 pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
     if let WorkflowVerb::Eject { workflow, only, force } = &verb {
         let overwrite = if *force { Overwrite::Allowed } else { Overwrite::Never };
@@ -45,14 +45,14 @@ pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Reports every mistake: of one workflow, or of all that the project has and of its configuration.
+/// Reports every mistake: in one workflow, or in the configuration and all workflows of the project.
 fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let (project, mut mistakes) = cli.app.files(&source)?.inspect()?;
     let mut warnings = Vec::new();
     let used = |known: &&Known| match only {
         Some(name) => known.name == *name,
-        // Those of the program concern who uses them.
+        // Check built-in workflows only if they are used.
         None => known.origin != Origin::Shipped || is_default(&project, known),
     };
     let checked: Vec<&Known> = project.workflows.iter().filter(used).collect();
@@ -62,7 +62,7 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
     let file = format!("{FOLDER}/{CONFIG}");
     let text = std::fs::read_to_string(source.top().join(&file)).unwrap_or_default();
     if text.parse::<toml::Table>().is_err() {
-        // What workflows may use is not known, so nothing can be said of them.
+        // Without a configuration it is unknown what workflows may use, so don't check them.
         return found(cli, &names(&checked), mistakes, &warnings);
     }
     if only.is_some() {
@@ -78,7 +78,7 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
         }
     }
     if only.is_none() {
-        // Of workflows that nobody uses here, the files that the project has in their place.
+        // Of unused workflows, check only files that the project overrides.
         for known in project.workflows.iter().filter(|known| !used(known)) {
             let Err(Mistakes(list)) = &known.read else { continue };
             let own = list.iter().filter(|mistake| mistake.file.starts_with(FOLDER));
@@ -91,7 +91,7 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
         return found(cli, &names(&checked), mistakes, &warnings);
     }
     if only.is_none() && project.config.workflow.is_some() {
-        // The default must be there too.
+        // The default workflow must exist too.
         project.workflow(None)?;
     }
     for known in &checked {
@@ -107,7 +107,7 @@ fn names<'k>(known: &[&'k Known]) -> Vec<&'k Name> {
     known.iter().map(|known| &known.name).collect()
 }
 
-/// Says what a check came to.
+/// Reports the result of a check.
 fn found(cli: &Cli, checked: &[&Name], mistakes: Vec<Mistake>, warnings: &[String]) -> Result<Exit, Error> {
     let printer = cli.printer;
     if printer.json {
@@ -171,7 +171,7 @@ fn listed(project: &Project, known: &Known) -> serde_json::Value {
     })
 }
 
-/// Copies a workflow of the program, and what it uses, into the project.
+/// Copies a built-in workflow and what it uses into the project.
 fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let library = cli.app.files(&source)?.library();
@@ -189,8 +189,8 @@ fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) ->
     let mut files = Vec::new();
     let mut kept = Vec::new();
     for path in used(name, text).iter().chain([&own]).filter(|path| wanted(path)) {
-        // A text that the project has already is the project's, whoever includes it; the workflow's own file is what was asked
-        // for, and refusing to write it is said.
+        // Keep a text that the project already has, whichever workflow includes it. The workflow's own file was
+        // requested, so refusing to write it is an error.
         if overwrite == Overwrite::Never && *path != own && library.has_own(path) {
             kept.push(path.clone());
         } else {
@@ -216,12 +216,12 @@ fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) ->
     Ok(Exit::Done)
 }
 
-/// The texts that a workflow of the program uses, whatever the project has: gates of the project are no part of it.
+/// Returns the texts that a built-in workflow uses. Ignores the project's files and gates.
 fn used(name: &Name, text: &str) -> BTreeSet<String> {
     let asked = Asked::default();
     let (gates, budgets): (Vec<Gate>, _) = (Vec::new(), BTreeMap::new());
     let around = Around { variables: &[], gates: &gates, budgets: &budgets, texts: &asked };
-    // That gates are missing is no matter here.
+    // Missing gates do not matter here.
     let _ = workflow::read_in(name.as_str(), name, text, &around);
     asked.paths()
 }

@@ -1,4 +1,4 @@
-//! A judgement as commands of GitHub Actions, which become annotations at lines.
+//! Formats a judgement as workflow commands of GitHub Actions, which become annotations.
 
 use acquit_app::prove::{Claim, Report, Status};
 use acquit_core::failure::Location;
@@ -6,10 +6,10 @@ use acquit_core::gate::Weight;
 
 use super::headline;
 
-/// GitHub shows ten annotations of a kind for a step, so more are no use.
+/// GitHub shows ten annotations of a kind per step.
 const MOST: usize = 10;
 
-/// Makes the lines.
+/// Returns the commands, one per line.
 pub fn github(report: &Report) -> String {
     let mut lines = Vec::new();
     for claim in report.claims.iter().filter(|claim| claim.status != Status::Holds) {
@@ -39,7 +39,7 @@ fn of_claim(claim: &Claim) -> Vec<String> {
     failing.iter().map(|it| command(level, &title, &it.message, it.location.as_ref())).collect()
 }
 
-/// One command. Nothing in it can begin another one: line breaks are escaped, and so is what separates properties.
+/// Formats a command. Escapes line breaks and property separators, so that no text can start another command.
 fn command(level: &str, title: &str, text: &str, place: Option<&Location>) -> String {
     let place = place.map_or_else(String::new, |place| {
         format!("file={},line={},", property(&place.path), place.line.max(1))

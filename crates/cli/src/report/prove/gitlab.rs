@@ -1,4 +1,4 @@
-//! Annotations of GitLab: a Code Quality report, which merge requests show at the changed lines.
+//! Formats a judgement as a GitLab Code Quality report, which merge requests show at the changed lines.
 
 use acquit_app::prove::{Report, Status};
 use acquit_core::gate::Weight;
@@ -8,10 +8,11 @@ use sha2::{Digest, Sha256};
 
 use crate::report::text;
 
-/// How long a description may be.
+/// Maximum length of a description.
 const WIDTH: usize = 500;
 
-/// The report. GitLab shows only what has a place, so what has none is put at the beginning of the first changed file.
+/// Creates the report. GitLab shows only findings with a location, so others go to the first line of the first
+/// changed file.
 pub fn gitlab(report: &Report) -> String {
     let somewhere = report.change.paths.first().map_or("README.md", String::as_str);
     let mut all: Vec<Value> = Vec::new();

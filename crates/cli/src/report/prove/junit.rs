@@ -1,10 +1,10 @@
-//! A judgement as `JUnit` XML: a test case for each claim.
+//! Formats a judgement as `JUnit` XML: a test case for each claim.
 
 use acquit_app::prove::{Claim, Report, Status};
 
 use super::{evidence, headline};
 
-/// Makes the document.
+/// Creates the document.
 pub fn junit(report: &Report) -> String {
     let count = |statuses: &[Status]| report.claims.iter().filter(|it| statuses.contains(&it.status)).count();
     let stopped = usize::from(report.stopped.is_some());
@@ -62,7 +62,7 @@ fn seconds(span: acquit_core::time::Span) -> String {
     format!("{:.3}", span.duration().as_secs_f64())
 }
 
-/// Text inside of XML. Characters that XML cannot have at all are left out.
+/// Escapes text for XML. Drops characters that XML does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {

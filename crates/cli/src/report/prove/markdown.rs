@@ -1,14 +1,14 @@
-//! A judgement as Markdown, for a comment at a forge or the summary of a job.
+//! Formats a judgement as Markdown, for a pull request comment or a job summary.
 
 use acquit_app::prove::{Decision, Report, Status};
 use acquit_core::delivery::inert_line;
 
 use super::{evidence, headline};
 
-/// By this line a comment is found again, to be updated in its place.
+/// Marks our comment, so that the next run can find and update it.
 pub const MARKER: &str = "<!-- acquit prove -->";
 
-/// Makes the document. Nothing in it is acted upon by a forge: what comes from the repository is made inert.
+/// Creates the document. Makes repository text inert, so that the forge acts on nothing in it.
 pub fn markdown(report: &Report) -> String {
     let sign = match report.decision {
         Decision::Acquitted => "✅",
@@ -79,7 +79,7 @@ pub fn markdown(report: &Report) -> String {
     out
 }
 
-/// A cell of a table.
+/// Formats a table cell.
 fn cell(text: &str) -> String {
     inert_line(text).replace('|', "\\|")
 }

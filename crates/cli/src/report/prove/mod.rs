@@ -1,6 +1,6 @@
-//! A judgement of `acquit prove`, for people and for programs. Each form is made from the same report.
+//! Formats a judgement of `acquit prove` for people and programs, always from the same report.
 //!
-//! Names of tests, messages and paths come from the repository. Each form escapes them in its own way.
+//! Test names, messages and paths come from the repository, so each format escapes them in its own way.
 
 mod github;
 mod gitlab;
@@ -19,31 +19,31 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
 
-/// How many findings of a claim are shown to people. The JSON has all.
+/// How many findings of a claim to show to people. The JSON has all.
 const MOST_SHOWN: usize = 8;
 
-/// How many lines of what a command printed are shown where nothing better is known.
+/// How many lines of a command's output to show if nothing better is known.
 const TAIL_LINES: usize = 8;
 
-/// How many tests are named that turned from red to green.
+/// How many tests that turned from red to green to name.
 const MOST_RED: usize = 5;
 
-/// How long a line of evidence may be.
+/// Maximum width of a line of evidence.
 const WIDTH: usize = 160;
 
-/// Prints it for people.
+/// Prints a report for people.
 pub fn people(printer: Printer, report: &Report) {
     for line in lines(report, &|look, text| printer.paint(look, text)) {
         printer.data(&line);
     }
 }
 
-/// The same without colours.
+/// Returns the text for people, without colours.
 pub fn plain(report: &Report) -> String {
     lines(report, &|_, text| text.to_owned()).join("\n")
 }
 
-/// A line for each claim with its evidence, what was not checked, and the judgement.
+/// Returns a line for each claim with its evidence, then what was not checked, then the judgement.
 fn lines(report: &Report, paint: &dyn Fn(Look, &str) -> String) -> Vec<String> {
     let mut lines = Vec::new();
     let faint = |line: &str| paint(Look::Faint, &format!("    {}", text::visible(&text::line(line, WIDTH))));
@@ -84,7 +84,7 @@ fn lines(report: &Report, paint: &dyn Fn(Look, &str) -> String) -> Vec<String> {
     lines
 }
 
-/// The rest of the last line: how many claims hold, and what was judged.
+/// Returns the rest of the last line: how many claims hold, and what was judged.
 pub fn headline(report: &Report) -> String {
     let holds = report.claims.iter().filter(|claim| claim.status == Status::Holds).count();
     let broken = report.claims.iter().filter(|claim| claim.status == Status::Broken).count();
@@ -116,7 +116,7 @@ fn mark(status: Status) -> (&'static str, Look) {
     }
 }
 
-/// What a claim rests on, in lines.
+/// Returns the evidence for a claim, in lines.
 pub(super) fn evidence(claim: &Claim) -> Vec<String> {
     let mut lines = Vec::new();
     let evidence = &claim.evidence;
@@ -150,7 +150,7 @@ pub(super) fn evidence(claim: &Claim) -> Vec<String> {
     lines
 }
 
-/// A text as one line: a message of several is joined.
+/// Joins the first lines of a text.
 fn first_lines(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>().join(" ⏎ ")
 }

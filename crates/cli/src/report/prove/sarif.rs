@@ -1,14 +1,14 @@
-//! A judgement as SARIF 2.1.0: a rule for each kind of finding, a result for each finding.
+//! Formats a judgement as SARIF 2.1.0: a rule for each kind of finding, a result for each finding.
 
 use acquit_app::prove::{Claim, Decision, Report, Status};
 use acquit_core::failure::Location;
 use acquit_core::gate::Weight;
 use serde_json::{Value, json};
 
-/// Where the schema of this version of the format is published.
+/// URL of the schema of this version.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Makes the document.
+/// Creates the document.
 pub fn sarif(report: &Report) -> String {
     let results: Vec<Value> = report.claims.iter().flat_map(of_claim).collect();
     let mut rules: Vec<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
@@ -38,10 +38,10 @@ pub fn sarif(report: &Report) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default()
 }
 
-/// The results of one claim.
+/// Returns the results of one claim.
 fn of_claim(claim: &Claim) -> Vec<Value> {
     if claim.status == Status::Holds {
-        // What was only noted about a claim that holds is for people to read.
+        // For a claim that holds, report only notes with a location.
         let noted = claim.evidence.findings.iter().filter(|finding| finding.location.is_some());
         return noted
             .map(|it| result(&rule(claim, &it.rule), "note", &it.message, it.location.as_ref()))
@@ -78,7 +78,7 @@ fn result(rule: &str, level: &str, text: &str, location: Option<&Location>) -> V
     result
 }
 
-/// A path of the repository as a relative reference: everything but plain characters is escaped.
+/// Turns a repository path into a relative URI reference. Escapes everything but plain characters.
 fn uri(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
@@ -88,6 +88,7 @@ fn uri(path: &str) -> String {
             out.push_str(&format!("%{byte:02X}"));
         }
     }
-    // A first part with a colon would be read as a scheme; it is escaped already. Two slashes would name a host.
+    // A colon in the first segment would look like a scheme; it is escaped already. Two leading slashes would name a
+    // host.
     out.trim_start_matches('/').to_owned()
 }
