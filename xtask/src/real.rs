@@ -1,8 +1,8 @@
-//! `cargo xtask gauge --real`: bug fixes of published packages, as a corpus of the form that the gauge reads.
+//! `cargo xtask gauge --real`: builds a corpus for the gauge from bug fixes of published packages.
 //!
-//! A recipe of `corpus/real` names two releases of a package and the hashes of their archives. The client of the package manager
-//! downloads both, once. The older release is the base of the fixture; the files that a case takes come from the newer one. No source of
-//! a package is kept in this repository.
+//! A recipe in `corpus/real` names two releases of a package and the hashes of their archives. The package manager's
+//! client downloads both, once. The older release is the base of the fixture; a case takes its files from the newer
+//! one. This repository contains no package source.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 #![allow(clippy::disallowed_methods, reason = "where cargo keeps its downloads stands in the environment")]
 
@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 use crate::{Stop, runners, shell};
 
-/// Writes the corpus of all recipes whose name, or that of one of their cases, contains one of the words; and says where it is.
+/// Builds the corpus of all recipes with a matching name or case name. Returns its path.
 pub(crate) fn corpus(words: &[&str]) -> Result<PathBuf, Stop> {
     let recipes = shell::root().join("corpus/real");
     let place = runners::target().join("real");
@@ -33,7 +33,7 @@ pub(crate) fn corpus(words: &[&str]) -> Result<PathBuf, Stop> {
     Ok(built)
 }
 
-/// Writes the fixture of a recipe.
+/// Builds the fixture of a recipe.
 fn build(folder: &Path, language: &Path, place: &Path, to: &Path) -> Result<(), Stop> {
     let recipe = table(&folder.join("recipe.toml"))?;
     let old = release(&recipe, "old", place)?;
@@ -63,7 +63,7 @@ fn build(folder: &Path, language: &Path, place: &Path, to: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Turns the files that a case takes from the newer release, and the edits of them, into whole files.
+/// Turns the files that a case takes from the newer release, and its edits, into complete files.
 fn resolve(case: &mut Table, base: &Path, new: &Path) -> Result<(), Stop> {
     let mut files = match case.remove("files") {
         Some(Value::Table(files)) => files,
@@ -93,7 +93,7 @@ fn resolve(case: &mut Table, base: &Path, new: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The folder of a release, which is downloaded and unpacked unless it is there.
+/// Returns the directory of a release. Downloads and unpacks it if missing.
 fn release(recipe: &Table, which: &str, place: &Path) -> Result<PathBuf, Stop> {
     let text = |table: &Table, key: &str| -> Result<String, Stop> {
         let value = table.get(key).and_then(Value::as_str);
@@ -129,7 +129,7 @@ fn release(recipe: &Table, which: &str, place: &Path) -> Result<PathBuf, Stop> {
     Ok(tree)
 }
 
-/// Downloads an archive with the client of its package manager.
+/// Downloads an archive with the package manager's client.
 fn download(registry: &str, package: &str, version: &str, to: &Path) -> Result<PathBuf, Stop> {
     let mut command = match registry {
         "pypi" => {

@@ -1,7 +1,7 @@
-//! What the tests need from outside, as a table: how each thing is found and how it is installed when it is absent.
+//! External requirements of the tests, as a table: how to find each one, and how to install it.
 //!
-//! Adding a requirement is one entry. Nothing is installed that is already there, packages are named by name only, and
-//! no installer may ask a question.
+//! To add a requirement, add an entry. Installs nothing that is already there, uses plain package names only, and
+//! lets no installer prompt.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use acquit_testkit::gauge::JUNIT;
 
 use crate::{Stop, shell};
 
-/// Lowest git whose options the harness relies on.
+/// The oldest git with the options that the harness uses.
 const GIT_AT_LEAST: (u32, u32) = (2, 34);
 
-/// Something that must be on the machine.
+/// Something that must be installed on the machine.
 struct Requirement {
     name: &'static str,
-    /// Says where or which, if it is there.
+    /// Returns where it is or which version, if it is there.
     find: fn() -> Option<String>,
-    /// Ways to get it; the first whose tool is on the machine is taken. Empty: a person must.
+    /// Ways to install it; the first whose tool exists is used. If empty, a person must install it.
     ways: &'static [Way],
-    /// For the person, when no way worked.
+    /// Shown if no way worked.
     hint: &'static str,
 }
 
-/// One package manager's way to install one thing.
+/// How to install something with one package manager.
 struct Way {
     tool: &'static str,
-    /// Run before installing, where a fresh image has no package lists.
+    /// Run before installing, as a fresh image has no package lists.
     refresh: &'static [&'static str],
     install: &'static [&'static str],
     package: &'static str,
@@ -36,9 +36,9 @@ struct Way {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rights {
-    /// Changes the system: root, or `sudo -n`.
+    /// Changes the system: needs root or `sudo -n`.
     System,
-    /// Installs for the user who asks.
+    /// Installs for the current user.
     User,
 }
 
@@ -158,7 +158,7 @@ const REQUIREMENTS: &[Requirement] = &[
     },
 ];
 
-/// What `cargo xtask vm` needs besides.
+/// What `cargo xtask vm` needs in addition.
 const FOR_VM: &[Requirement] = &[
     Requirement {
         name: "qemu for x86-64",
@@ -180,7 +180,7 @@ const FOR_VM: &[Requirement] = &[
     },
 ];
 
-/// A package of Debian, and a file of it.
+/// A Debian package, and a file that it contains.
 macro_rules! debian {
     ($package:literal, $file:literal) => {
         Requirement {
@@ -192,7 +192,7 @@ macro_rules! debian {
     };
 }
 
-/// What `cargo xtask soak` needs besides.
+/// What `cargo xtask soak` needs in addition.
 const FOR_SOAK: &[Requirement] = &[
     debian!("maven", "/usr/bin/mvn"),
     debian!("libsurefire-java", "/usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin"),
@@ -228,7 +228,7 @@ fn file(path: &str) -> Option<String> {
     Path::new(path).is_file().then(|| path.to_owned())
 }
 
-/// Finds or installs everything in the table. What this user cannot install is named at once, in one list.
+/// Finds or installs everything in the table. Reports at once, in one list, what this user cannot install.
 pub(crate) fn all() -> Result<(), Stop> {
     let missing: Vec<&Requirement> =
         REQUIREMENTS.iter().filter(|requirement| (requirement.find)().is_none()).collect();
@@ -252,13 +252,13 @@ pub(crate) fn all() -> Result<(), Stop> {
 }
 
 impl Requirement {
-    /// How it is installed here.
+    /// Returns how to install it here.
     fn way(&self) -> Option<&'static Way> {
         self.ways.iter().find(|way| shell::in_path(way.tool).is_some())
     }
 }
 
-/// What has to be installed by somebody who may, with the command that does it.
+/// Returns a message with what root must install, and the command for it.
 fn for_somebody_else(missing: &[(&Requirement, &Way)]) -> String {
     let names: Vec<String> = missing
         .iter()
@@ -275,7 +275,7 @@ fn for_somebody_else(missing: &[(&Requirement, &Way)]) -> String {
     )
 }
 
-/// Finds or installs one thing of the table.
+/// Finds or installs one requirement.
 pub(crate) fn named(name: &str) -> Result<(), Stop> {
     REQUIREMENTS
         .iter()
@@ -314,20 +314,20 @@ fn install(requirement: &Requirement) -> Result<String, Stop> {
 fn call(way: &Way, arguments: &[&str]) -> bool {
     println!("    {} {}", way.tool, arguments.join(" "));
     if way.rights == Rights::System && !is_root() {
-        // `sudo` drops the environment, so it is given inside.
+        // `sudo` drops the environment, so set it inside.
         return call_as_root(&[&["env", QUIET.0, way.tool], arguments].concat());
     }
     shell::succeeds(shell::program(way.tool).env(QUIET.1, QUIET.2).args(arguments)).unwrap_or(false)
 }
 
-/// Keeps Debian's installer from asking: as one word for `env`, and as name and value.
+/// Keeps Debian's installer from prompting: as one word for `env`, and as name and value.
 const QUIET: (&str, &str, &str) = ("DEBIAN_FRONTEND=noninteractive", "DEBIAN_FRONTEND", "noninteractive");
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// `-n`: fails instead of asking for a password. A machine without sudo is answered by the hint, not by an error.
+/// `-n` fails instead of asking for a password. Without sudo, the hint tells what to do, so this is no error.
 fn call_as_root(words: &[&str]) -> bool {
     shell::succeeds(shell::program("sudo").arg("-n").args(words)).unwrap_or(false)
 }
@@ -342,8 +342,8 @@ fn new_enough(line: &str) -> bool {
     numbers.next().zip(numbers.next()).is_some_and(|version: (u32, u32)| version >= GIT_AT_LEAST)
 }
 
-/// The folder with `initdb`, `pg_ctl` and `postgres`. Distributions keep them out of `PATH`, one folder per version;
-/// of several versions the newest is taken.
+/// Returns the directory with `initdb`, `pg_ctl` and `postgres`. Distributions keep them out of `PATH`, in a
+/// directory per version; uses the newest.
 pub(crate) fn postgres_bin() -> Option<PathBuf> {
     const PARENTS: &[(&str, &str, &str)] = &[
         ("/usr/lib/postgresql", "", "bin"),
@@ -355,7 +355,7 @@ pub(crate) fn postgres_bin() -> Option<PathBuf> {
     let complete =
         |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| dir.join(name).is_file());
     let in_path = shell::in_path("initdb").and_then(|initdb| {
-        // A link in PATH may stand alone; its siblings lie where it points.
+        // A link in PATH may stand alone; the other programs are beside its target.
         let real = initdb.canonicalize().ok()?;
         real.parent().map(PathBuf::from)
     });
@@ -377,10 +377,10 @@ pub(crate) fn postgres_bin() -> Option<PathBuf> {
     versions.pop().map(|(_, dir)| dir)
 }
 
-/// A Python that aider runs on and that can make an environment for it. The system's own are looked at first: every
-/// sandbox shows them, while a version in someone's home is there for that person only.
+/// Finds a Python that runs aider and can create an environment. Tries the system's first: every sandbox shows them,
+/// while a version in a home exists for that user only.
 pub(crate) fn python() -> Option<PathBuf> {
-    /// Fails in a Python that is too old, too new, or without what an environment needs.
+    /// Fails in a Python that is too old, too new, or cannot create an environment.
     const FITS: &str = "import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 13))";
     let names = ["python3", "python3.12", "python3.11", "python3.10"];
     let system = names.iter().map(|name| PathBuf::from("/usr/bin").join(name)).filter(|path| path.is_file());

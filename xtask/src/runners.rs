@@ -1,4 +1,4 @@
-//! Test runners that the tests of the gates need and no package manager of the system has in the wanted version.
+//! Test runners for the tests of the gates that no system package manager has in the right version.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 #![allow(clippy::disallowed_methods, reason = "where cargo builds stands in the environment")]
 
@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 use crate::{Stop, shell};
 
-/// Finds or makes an environment of Python with pytest and cosmic-ray in it.
+/// Finds or creates a Python environment with pytest and cosmic-ray.
 pub(crate) fn pytest() -> Result<(), Stop> {
     python("python", "requirements.txt", &["cosmic-ray", "pytest"])
 }
 
-/// Finds or makes an environment of Python with what tests talk HTTP and SMTP to: schemathesis, which makes requests from an OpenAPI
-/// document, and aiosmtpd, which receives mail.
+/// Finds or creates a Python environment with HTTP and SMTP test tools: schemathesis, which generates requests from
+/// an OpenAPI document, and aiosmtpd, which receives mail.
 pub(crate) fn http() -> Result<(), Stop> {
     python("http", "http/requirements.txt", &["aiosmtpd", "schemathesis"])
 }
 
-/// Finds or makes an environment of Python with these programs in it, below the folder that cargo builds in: it touches
-/// nothing of the system, and goes away with `cargo clean`. Versions and hashes stand in `crates/testkit/runners/`.
+/// Finds or creates a Python environment with these programs, below the target directory: it changes nothing on the
+/// system, and `cargo clean` removes it. Versions and hashes are in `crates/testkit/runners/`.
 fn python(name: &str, requirements: &str, programs: &[&str]) -> Result<(), Stop> {
     let pinned = shell::root().join("crates/testkit/runners").join(requirements);
     let (place, what) = (target().join("runners").join(name), programs.join(" or "));
@@ -53,10 +53,10 @@ fn python(name: &str, requirements: &str, programs: &[&str]) -> Result<(), Stop>
     Ok(())
 }
 
-/// What makes mutants of Rust.
+/// The mutation testing tool for Rust.
 const CARGO_MUTANTS: &str = "27.1.0";
 
-/// Finds or builds cargo-mutants, below the folder that cargo builds in. It takes a few minutes, once.
+/// Finds or builds cargo-mutants, below the target directory. Takes a few minutes, once.
 pub(crate) fn cargo_mutants() -> Result<(), Stop> {
     let place = target().join("runners/rust");
     let version =
@@ -85,8 +85,8 @@ pub(crate) fn cargo_mutants() -> Result<(), Stop> {
     Ok(())
 }
 
-/// Finds or installs Stryker, which makes mutants of JavaScript, below the folder that cargo builds in. Its versions stand in
-/// `crates/testkit/runners/`, exact to the last dependency; no script of a package is run.
+/// Finds or installs Stryker, the mutation testing tool for JavaScript, below the target directory. All versions are
+/// pinned in `crates/testkit/runners/`. Runs no package scripts.
 pub(crate) fn stryker() -> Result<(), Stop> {
     let (pins, place) = (shell::root().join("crates/testkit/runners"), target().join("runners/node"));
     let (pinned, stamp) = (pins.join("package-lock.json"), place.join("npm.stamp"));
@@ -123,14 +123,14 @@ pub(crate) fn stryker() -> Result<(), Stop> {
     Ok(())
 }
 
-/// Finds or installs the runners of the corpus's JavaScript projects, below the folder that cargo builds in. Their versions stand in
-/// `crates/testkit/runners/js/`, exact to the last dependency; no script of a package is run.
+/// Finds or installs the test runners of the corpus's JavaScript projects, below the target directory. All versions
+/// are pinned in `crates/testkit/runners/js/`. Runs no package scripts.
 pub(crate) fn javascript() -> Result<(), Stop> {
     npm("js", "jest, vitest and mocha")
 }
 
-/// Finds or installs what drives a browser through the dashboard and judges its pages, as the runners of JavaScript. The browser itself is a
-/// package of the system.
+/// Finds or installs the packages that drive a browser through the dashboard and check its pages, in the same way as
+/// the JavaScript runners. The browser itself is a system package.
 pub(crate) fn browser() -> Result<(), Stop> {
     npm("browser", "playwright-core and axe-core")
 }
@@ -166,7 +166,7 @@ fn npm(name: &str, what: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Where cargo builds.
+/// Returns cargo's target directory.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
 }

@@ -1,5 +1,5 @@
-//! What documents of `acquit prove` are held against: the schema of SARIF, and check-jsonschema with those of GitHub's workflows and
-//! GitLab's CI, at the versions that `crates/testkit/schemas/` pins.
+//! Installs what validates documents of `acquit prove`: the SARIF schema, and check-jsonschema with those of GitHub
+//! workflows and GitLab CI, at the versions pinned in `crates/testkit/schemas/`.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::fs;
@@ -7,8 +7,8 @@ use std::fs;
 use crate::runners::target;
 use crate::{Stop, shell};
 
-/// Finds or fetches them, below the folder that cargo builds in. The copies of the pins are written last, so that half an
-/// installation is never taken for one.
+/// Finds or downloads them, below the target directory. Copies the pins last, so that a partial installation never
+/// looks complete.
 pub(crate) fn fetch() -> Result<(), Stop> {
     let pins = shell::root().join("crates/testkit/schemas");
     let place = target().join("schemas");

@@ -1,6 +1,6 @@
-//! Chooses where throw-away data goes: memory where there is room, else the disk, and says which.
+//! Chooses where temporary data goes: memory if there is room, else the disk. Reports which.
 //!
-//! The choice matters: on some root filesystems creating a file costs a hundred times what it costs on tmpfs, and a
+//! The choice matters: on some root file systems, creating a file costs a hundred times as much as on tmpfs, and a
 //! benchmark that does not say where it ran cannot be compared.
 
 use std::path::Path;
@@ -10,21 +10,21 @@ use tempfile::TempDir;
 
 use crate::{Stop, shell};
 
-/// Room that must be free in memory: containers often give `/dev/shm` only 64 MB, too little for a database.
+/// Free memory required: containers often give `/dev/shm` only 64 MB, too little for a database.
 const ROOM: u64 = 2 * 1024 * 1024 * 1024;
 
-/// The same for the files of all tests: those that run compilers need gigabytes at a time.
+/// Free memory required for the files of all tests: those that run compilers need gigabytes at a time.
 const ROOM_OF_TESTS: u64 = 3 * ROOM;
 
-/// The usual place of a filesystem in memory on Linux.
+/// The usual tmpfs on Linux.
 const MEMORY: &str = "/dev/shm";
 
-/// What a scratch folder lies on.
+/// What a scratch directory is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// A tmpfs.
     Memory,
-    /// The system's folder for temporary files, whatever that lies on.
+    /// The system's directory for temporary files, on any file system.
     Disk,
 }
 
@@ -37,7 +37,7 @@ impl Medium {
     }
 }
 
-/// A fresh folder, removed when dropped, and what it lies on.
+/// Creates a directory that is removed when dropped. Also returns what it is on.
 pub(crate) fn folder(prefix: &str) -> Result<(TempDir, Medium), Stop> {
     let builder = || {
         let mut builder = tempfile::Builder::new();
@@ -53,15 +53,16 @@ pub(crate) fn folder(prefix: &str) -> Result<(TempDir, Medium), Stop> {
     Ok((dir, Medium::Disk))
 }
 
-/// Mounts a tmpfs on `$1` that only this process and its children see, and becomes the rest of the arguments, with its temporary files there.
+/// Mounts a tmpfs on `$1` that only this process and its children see, and executes the other arguments with their
+/// temporary files there.
 const ON_TMPFS: &str = r#"
 mount -t tmpfs -o mode=1777 acquit-tests "$1" && TMPDIR=$1 && export TMPDIR && shift && exec "$@"
 "#;
 
-/// The same command with its temporary files in memory, where whoever calls may mount something: tests that make thousands of small
-/// repositories and databases need a third less of the processor there, and never wait for the disk. A tmpfs of their own, because acquit
-/// refuses to let agents write below `/dev`. The mount is in a namespace of the command and goes away with its last process; the empty
-/// folder below it goes away with the value that is returned.
+/// Runs the command with its temporary files in memory, if the caller may mount a tmpfs. Tests that create thousands of
+/// small repositories and databases need a third less CPU time there, and never wait for the disk. Uses a separate tmpfs,
+/// because acquit refuses to let agents write below `/dev`. The mount is in a namespace of the command and goes away with
+/// its last process; the empty directory below it goes away with the returned value.
 pub(crate) fn in_memory(command: Command) -> Result<(Command, Option<TempDir>), Stop> {
     let doing = "make a folder for the tests";
     let folder = tempfile::Builder::new().prefix("acquit-").tempdir().map_err(Stop::doing(doing))?;

@@ -1,4 +1,5 @@
-//! `cargo xtask screenshots`: a picture of every page of the dashboard, wide and narrow, light and dark, to be looked at.
+//! `cargo xtask screenshots`: takes a picture of every page of the dashboard, wide and narrow, light and dark, for
+//! review.
 
 use std::path::Path;
 
@@ -6,10 +7,10 @@ use acquit_testkit::need;
 
 use crate::{Stop, require, runners, shell};
 
-/// How the names of the tests begin that visit every page.
+/// Name prefix of the tests that visit every page.
 const TESTS: &str = "pages::every_page";
 
-/// Writes them to a folder, which is made if need be.
+/// Writes the pictures to a directory. Creates it if missing.
 #[allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 pub(crate) fn run(folder: &str) -> Result<(), Stop> {
     for name in ["Chromium", "Node.js", "npm"] {

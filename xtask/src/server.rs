@@ -1,9 +1,10 @@
-//! A private PostgreSQL for one run of the tests: started empty, reachable through a socket only, gone afterwards.
+//! A private PostgreSQL server for one run of the tests: starts empty, listens on a Unix socket only, and is removed
+//! afterwards.
 //!
-//! A small shell supervises it. It makes the cluster, starts it, says `ready`, and then waits on its standard input,
-//! whose other end only we hold. When we drop it, are interrupted or are killed, that input ends, and the shell stops
-//! the server and removes its folder: no signal handler is needed and none can be missed. The shell has a process group
-//! of its own, so that an interrupt at the terminal reaches us and not it.
+//! A small shell script supervises it. It creates the cluster, starts it, prints `ready`, and then waits on its
+//! stdin, whose other end only we hold. When we drop it, are interrupted or are killed, stdin ends, and the script
+//! stops the server and removes its directory. This needs no signal handler, so none can be missed. The script has
+//! its own process group, so that Ctrl-C in the terminal reaches us and not it.
 #![allow(clippy::disallowed_methods, reason = "chown and spawn for a server that only the tests use")]
 
 use std::fmt::Write;
@@ -16,11 +17,11 @@ use std::process::{Child, Stdio};
 use crate::scratch::{self, Medium};
 use crate::{Stop, require, shell};
 
-/// Runs as the user that owns the cluster. `$1` is the folder, `$2` where the server's programs are.
+/// Runs as the user that owns the cluster. `$1` is the directory, `$2` the path of the server's programs.
 ///
-/// `fsync` and its companions are off because this data is worth nothing after the run: a power cut during the tests
-/// loses only the tests. What must survive a crash of the *server* is still tested, since crash recovery of a process
-/// does not need them. 200 connections leave room for racing claimers in tests that run side by side.
+/// `fsync` and related settings are off because the data is worthless after the run: a power cut loses only the
+/// tests. Tests of *server* crashes still work, since recovery from a process crash does not need them. 200
+/// connections leave room for racing claimers in tests that run in parallel.
 const SUPERVISOR: &str = r#"
 dir=$1 bin=$2
 end() {
@@ -45,10 +46,10 @@ echo ready
 read -r _
 "#;
 
-/// A running server; it ends when this is dropped or this process is gone.
+/// A running server. It ends when this is dropped or this process is gone.
 pub(crate) struct Server {
     supervisor: Child,
-    /// A URL of its maintenance database, as user `acquit`, who may create others.
+    /// URL of its maintenance database, as user `acquit`, who may create others.
     pub(crate) url: String,
     pub(crate) medium: Medium,
 }
@@ -56,7 +57,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Result<Self, Stop> {
         let bin = require::postgres_bin().ok_or_else(|| Stop("no PostgreSQL server was found".to_owned()))?;
-        // Only its owner may enter the folder (and root): whoever reaches the socket is a superuser of the server.
+        // Only the owner (and root) may enter the directory: anyone who reaches the socket is a superuser of the
+        // server.
         let (dir, medium) = scratch::folder("acquit-postgres-")?;
         let mut command = shell::program("sh");
         command.args(["-c", SUPERVISOR, "supervisor"]).arg(dir.path()).arg(bin);
@@ -70,14 +72,14 @@ impl Server {
             command.uid(uid).gid(gid);
         }
         let supervisor = command.spawn().map_err(Stop::doing("start PostgreSQL"))?;
-        // From here on the folder is the supervisor's to remove: it outlives us if we are killed.
+        // From here on the supervisor removes the directory: it outlives us if we are killed.
         let dir = dir.keep();
         let mut server = Self { supervisor, url: url(&dir), medium };
         server.wait_until_ready()?;
         Ok(server)
     }
 
-    /// The supervisor speaks once: `ready`, or the end of the log. `pg_ctl -t` limits this wait.
+    /// Waits for the supervisor's only output: `ready`, or the end of the log. `pg_ctl -t` limits this wait.
     fn wait_until_ready(&mut self) -> Result<(), Stop> {
         let Some(out) = self.supervisor.stdout.take() else {
             return Err(Stop("PostgreSQL's supervisor has no output".to_owned()));
@@ -97,7 +99,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.supervisor.stdin.take());
-        // An immediate stop kills what does not leave within five seconds, so this ends.
+        // An immediate stop kills processes that do not exit within five seconds, so this ends.
         let _ = self.supervisor.wait();
     }
 }
@@ -114,7 +116,7 @@ fn url(dir: &Path) -> String {
     format!("postgres:///postgres?host={host}&user=acquit")
 }
 
-/// A user without rights that this machine has: PostgreSQL's own, else the one that owns nothing.
+/// Returns an unprivileged user of this machine: `postgres`, else `nobody`.
 fn lesser_user() -> Result<(u32, u32), Stop> {
     let number = |flag: &str, name: &str| -> Option<u32> {
         shell::first_line(shell::program("id").args([flag, name]))?.parse().ok()

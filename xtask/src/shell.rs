@@ -1,4 +1,4 @@
-//! Runs programs for the chores: where the repository is, which cargo, and output that streams while it is also read.
+//! Runs programs: finds the repository root and cargo, and streams output while reading it.
 #![allow(
     clippy::disallowed_methods,
     reason = "xtask starts cargo and package managers; it is no part of the product"
@@ -11,17 +11,17 @@ use std::process::{Command, Stdio};
 
 use crate::Stop;
 
-/// The root of the repository. Cargo names this crate's folder when it runs it; the value from build time serves a
-/// binary that was started by hand.
+/// Returns the root of the repository. Cargo sets this crate's directory when it runs it; the build-time value is for
+/// a binary started by hand.
 pub(crate) fn root() -> PathBuf {
     let own =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| OsString::from(env!("CARGO_MANIFEST_DIR")));
     Path::new(&own).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// The cargo that runs us, at the root of the repository, in the environment that we were called in. What `cargo run` says about our own
-/// package stays here: build scripts that watch these variables (that of ring) would run again, and all that is built on them, whenever
-/// `cargo xtask` and plain `cargo` take turns.
+/// Returns a command for the cargo that runs us, in the root of the repository and in the environment that we were
+/// called in. Removes the variables with which `cargo run` describes our own package: build scripts that watch them
+/// (ring's does) would run again, and rebuild all dependents, whenever `cargo xtask` and plain `cargo` alternate.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
@@ -33,40 +33,40 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether `cargo run` sets a variable of this name to describe the package that it runs, rather than to pass on a setting.
+/// Returns whether `cargo run` sets this variable to describe the package that it runs, rather than to pass on a setting.
 fn is_of_our_package(name: &str) -> bool {
     const PREFIXES: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "DEP_"];
     const NAMES: [&str; 4] = ["CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "CARGO_TARGET_TMPDIR", "OUT_DIR"];
     PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
 }
 
-/// Any other program, without a terminal to ask questions on.
+/// Returns a command for any other program, with an empty stdin so that it cannot prompt.
 pub(crate) fn program(name: impl AsRef<Path>) -> Command {
     let mut command = Command::new(name.as_ref());
     command.stdin(Stdio::null());
     command
 }
 
-/// A program's first line of standard output, if it could be run and succeeded.
+/// Returns the first line of a program's stdout, if it succeeds.
 pub(crate) fn first_line(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// Where a program of this name lies in `PATH`.
+/// Finds a program in `PATH`.
 pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|candidate| candidate.is_file())
 }
 
-/// Runs to the end with output going straight to the terminal; `Ok(true)` if it succeeded.
+/// Runs a command with its output on the terminal. Returns whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> Result<bool, Stop> {
     let name = command.get_program().to_string_lossy().into_owned();
     Ok(command.status().map_err(Stop::doing(&format!("start {name}")))?.success())
 }
 
-/// Runs to the end, passing both streams on line by line as they come, and gives every line to `see`.
+/// Runs a command, copies both output streams line by line, and passes every line to `see`.
 pub(crate) fn watched(command: &mut Command, see: impl Fn(&str) + Sync) -> Result<bool, Stop> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
@@ -86,7 +86,7 @@ fn pass_on(from: impl Read, mut to: impl Write, see: &impl Fn(&str)) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
-        // A closed terminal must not end the tests, nor hide their result from the counting.
+        // A closed terminal must neither stop the tests nor hide their result from the counts.
         let _ = to.write_all(&line).and_then(|()| to.flush());
         see(&String::from_utf8_lossy(&line));
         line.clear();
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn cargo_is_called_without_what_describes_our_own_package() {
         for name in ["CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR", "CARGO_MANIFEST_DIR"] {
-            // Whoever runs this test has set them.
+            // The test runner sets these.
             assert!(std::env::var_os(name).is_some(), "{name}");
             let removed = cargo(&[]).get_envs().any(|(removed, value)| removed == name && value.is_none());
             assert!(removed, "{name}");

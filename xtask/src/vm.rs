@@ -1,8 +1,9 @@
-//! `cargo xtask vm`: boots Debian with its own kernel and a real systemd in a virtual machine, and runs tests of limits there in cgroups
-//! that systemd delegated to an ordinary user.
+//! `cargo xtask vm`: boots Debian with its own kernel and a real systemd in a virtual machine, and tests limits there
+//! in cgroups that systemd delegates to an ordinary user.
 //!
-//! Containers and most machines of a CI have no systemd that delegates anything. The image is made once from Debian's packages and kept
-//! below the target folder. Programs under test go in on a second disk. The machine has no network.
+//! Containers and most CI machines have no systemd that delegates cgroups. The image is built once from Debian's
+//! packages and kept below the target directory. A second disk has the programs under test. The machine has no
+//! network.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -18,20 +19,20 @@ use std::time::{Duration, Instant};
 
 use crate::{Stop, require, shell};
 
-/// The release of Debian: systemd 257, kernel 6.12.
+/// Debian release: systemd 257, kernel 6.12.
 const SUITE: &str = "trixie";
 const PACKAGES: &str = "systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,login,passwd,git,procps,\
                         linux-image-amd64,initramfs-tools,zstd";
-/// Run by mmdebstrap: `$1` is the new root, `$2` the folder for kernel and image.
+/// Run by mmdebstrap: `$1` is the new root, `$2` the directory for kernel and image.
 const IMAGE: &str = include_str!("vm/image.sh");
 /// Run in the virtual machine by the user `tester`, from the second disk.
 const GUEST: &str = include_str!("vm/guest.sh");
-/// The last line that matters on the console, before the exit code.
+/// Prefix of the last console line, before the exit code.
 const END: &str = "acquit-vm: exit ";
-/// Emulation is slow, and the tests of bombs wait for limits.
+/// Emulation is slow, and the resource bomb tests wait for limits.
 const LIMIT: Duration = Duration::from_hours(1);
 
-/// Builds what is needed and runs the tests; `words` replace those that run in the delegated scope.
+/// Builds what is needed and runs the tests. `words` replace the tests to run in the delegated scope.
 pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     require::for_vm()?;
     let folder = shell::root().join("target/vm");
@@ -46,7 +47,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     }
 }
 
-/// The folder with kernel, initial file system and disk. Made again when the script or the packages change.
+/// Returns the directory with kernel, initrd and disk. Rebuilds them when the script or the packages change.
 fn image(folder: &Path) -> Result<PathBuf, Stop> {
     let (mark, wanted) = (folder.join("made-from"), format!("{SUITE}\n{PACKAGES}\n{IMAGE}"));
     if fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
@@ -67,7 +68,7 @@ fn image(folder: &Path) -> Result<PathBuf, Stop> {
     Ok(folder.to_owned())
 }
 
-/// A disk with acquit, the attacker and the suites.
+/// Creates a disk with acquit, the attacker and the test suites.
 fn payload(folder: &Path, words: &[&str]) -> Result<PathBuf, Stop> {
     let files = folder.join("payload");
     let _ = fs::remove_dir_all(&files);
@@ -94,7 +95,7 @@ fn payload(folder: &Path, words: &[&str]) -> Result<PathBuf, Stop> {
     ] {
         let to = files.join(name);
         fs::copy(from, &to).map_err(Stop::doing("copy a program"))?;
-        // Without what debuggers need they are a fifth of the size. It is no matter if there is no `strip`.
+        // Without debug info they are a fifth of the size. Ignore a missing `strip`.
         let _ = shell::succeeds(shell::program("strip").arg(&to));
     }
     fs::write(files.join("guest.sh"), GUEST).map_err(Stop::doing("write a script"))?;
@@ -109,7 +110,7 @@ fn payload(folder: &Path, words: &[&str]) -> Result<PathBuf, Stop> {
     Ok(disk)
 }
 
-/// What cargo built, as its messages have it: the name, the kind and the file.
+/// Returns what cargo built, from its messages: name, kind and file.
 fn built(commands: &[&[&str]]) -> Result<Vec<(String, String, PathBuf)>, Stop> {
     let mut all = Vec::new();
     for arguments in commands {
@@ -136,7 +137,7 @@ fn find(built: &[(String, String, PathBuf)], name: &str, kind: &str) -> Result<P
     found.map(|one| one.2.clone()).ok_or_else(|| Stop(format!("cargo built no {kind} {name}")))
 }
 
-/// A running virtual machine. Ended when this is dropped.
+/// A running virtual machine. Dropping it stops it.
 struct Machine {
     child: Child,
     console: Receiver<String>,
@@ -144,7 +145,7 @@ struct Machine {
 
 impl Machine {
     fn boot(image: &Path, payload: &Path) -> Result<Self, Stop> {
-        // Nested virtualisation may fail in odd ways, so it has to be asked for: `ACQUIT_VM_ACCEL=kvm`.
+        // Nested virtualization may fail in odd ways, so it is opt-in: `ACQUIT_VM_ACCEL=kvm`.
         let asked = std::env::var("ACQUIT_VM_ACCEL").ok();
         let accel = asked.as_deref().unwrap_or("tcg,thread=multi");
         let cpu = if accel.starts_with("kvm") { "host" } else { "max" };
@@ -171,7 +172,7 @@ impl Machine {
         Ok(Self { child, console })
     }
 
-    /// Shows the console until the script has ended, and gives its exit code.
+    /// Prints the console until the script ends, and returns its exit code.
     fn watch(&mut self) -> Result<String, Stop> {
         let deadline = Instant::now() + LIMIT;
         loop {

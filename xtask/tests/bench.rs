@@ -1,9 +1,9 @@
-//! Every benchmark runs through, briefly. Figures are for `cargo xtask bench`; this only shows that none of them rots.
+//! Runs every benchmark briefly, to check that it works. `cargo xtask bench` produces figures.
 #![allow(clippy::disallowed_methods, reason = "the test starts the program that it is about")]
 
 use std::process::Command;
 
-/// Every step of a benchmark, once and in small.
+/// Runs every step of a benchmark once, on small input.
 fn runs(name: &str) {
     let ran = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["bench", name, "--brief"])
@@ -53,7 +53,7 @@ fn the_benchmark_of_pages_runs() {
     runs("pages");
 }
 
-/// A new benchmark has its test here too.
+/// A new benchmark must be tested here too.
 #[test]
 fn no_benchmark_is_forgotten() {
     let ran =

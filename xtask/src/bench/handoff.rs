@@ -1,5 +1,5 @@
-//! From one agent's exit to the next agent's exec, beside the least that it can cost: two plain spawns and three
-//! durable commits.
+//! Time from one agent's exit to the next agent's exec, compared with the minimum: two plain spawns and three durable
+//! commits.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
 
-/// Ours may take this many times the limit.
+/// The largest acceptable multiple of the limit.
 const TARGET: f64 = 1.5;
-/// Handoffs in one round: a single one is too short to measure.
+/// Handoffs per round: a single one is too short to measure.
 const HANDOFFS: u32 = 50;
-/// Commits in one handoff: the leg's end, the claim of the next, its start.
+/// Commits per handoff: the leg's end, the claim of the next, its start.
 const COMMITS: usize = 3;
-/// About what a leg's end writes.
+/// Roughly what the end of a leg writes.
 const BODY: usize = 700;
 
-/// Two stages that hand over to each other until their budget is spent. The agent says so and is gone.
+/// Two stages that hand over to each other until their budget is spent. The agent prints the outcome and exits.
 const CONFIG: &str = r#"
 agent = "bench"
 [agents.bench]
@@ -55,13 +55,14 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     }])
 }
 
-/// The workflow with a budget for so many handoffs, of which a round has two.
+/// Returns the workflow with a budget for `handoffs`; each round has two.
 fn workflow(handoffs: u32) -> String {
     WORKFLOW.replace("ROUNDS", &(handoffs / 2).to_string())
 }
 
-/// A task of so many and one legs, all in one process that becomes the next: the time between the ends of the first
-/// and the last. That has the agent's own run in it, which the promise leaves out, so it is more than must be shown.
+/// Runs a task with `handoffs` + 1 legs, all in one process that execs the next. Returns the time between the ends of
+/// the first and the last. This includes the agent's own run time, which the promise excludes, so it is an upper
+/// bound.
 fn relay(project: &Project, handoffs: u32) -> Result<Cost, Stop> {
     let id = project.add("hand over")?;
     if !shell::succeeds(&mut project.acquit(&["leg", "--task", &id]))? {
@@ -78,7 +79,7 @@ fn relay(project: &Project, handoffs: u32) -> Result<Cost, Stop> {
     }
 }
 
-/// A database with the store's own durability: write-ahead log, every commit synced.
+/// Opens a database with the store's durability settings: write-ahead log, every commit synced.
 pub(super) fn database(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(
@@ -87,7 +88,7 @@ pub(super) fn database(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// So many times: spawn and wait, three commits, spawn and wait.
+/// Repeats `handoffs` times: spawn and wait, three commits, spawn and wait.
 pub(super) fn plain(connection: &Connection, handoffs: u32) -> Result<Cost, Stop> {
     let body = "x".repeat(BODY);
     let spawn = || shell::succeeds(&mut shell::program("true"));

@@ -1,7 +1,7 @@
-//! A burst of stream JSON: no line lost, and memory that does not grow with it.
+//! A burst of stream JSON: no line may be lost, and memory must not grow with it.
 //!
-//! Every line of the burst has a number, and the whole follows from its size: what arrived is compared, byte
-//! by byte, with a burst made again.
+//! Every line of the burst has a number, and its size determines the content. So the output is compared, byte by
+//! byte, with a burst generated again.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -15,20 +15,21 @@ use crate::{Stop, shell};
 
 /// Size of the burst: 1 GB.
 const BURST: u64 = 1_000_000_000;
-/// About a line of an agent's stream.
+/// Roughly the length of a line in an agent's stream.
 const LINE: usize = 720;
-/// What is written and read at once, so that calls to the system cost nothing.
+/// Buffer size, large enough to make system calls cheap.
 const BLOCK: usize = 1 << 20;
 /// How much the harness may grow.
 const MEMORY: u64 = 32 * 1024 * 1024;
 
-/// What stands before and after the number of a line.
+/// Text before and after the number of a line.
 const BEFORE: &[u8] = br#"{"type":"text","line":"#;
 const AFTER: &[u8] = br#","text":""#;
-/// Width of a line's number, so that every line has the same length. JSON has no leading zeros: they are a 1 before.
+/// Width of a line's number, so that all lines have the same length. JSON allows no leading zeros, so it starts with
+/// a 1.
 const DIGITS: usize = 12;
 
-/// Takes a burst and compares it with what it reads: a line that is not in its place is lost.
+/// Receives a burst and compares it with what it reads: a line in the wrong place counts as lost.
 struct Against<R> {
     arrived: R,
     block: Vec<u8>,
@@ -39,7 +40,7 @@ impl<R: Read> Write for Against<R> {
     fn write(&mut self, expected: &[u8]) -> io::Result<usize> {
         self.block.clear();
         self.arrived.by_ref().take(expected.len() as u64).read_to_end(&mut self.block)?;
-        // Comparing the block first keeps the good case at the speed of memory.
+        // Comparing whole blocks first keeps the good case at memory speed.
         if self.block != expected {
             let mut arrived = self.block.chunks(LINE);
             let lost = expected.chunks(LINE).filter(|&line| arrived.next() != Some(line)).count();
@@ -53,7 +54,7 @@ impl<R: Read> Write for Against<R> {
     }
 }
 
-/// The burst as the output of a scripted agent, which becomes the program that prints it.
+/// A scripted agent execs the program that prints the burst.
 const CONFIG: &str = "agent = \"bench\"\n[agents.bench]\nadapter = \"scripted\"\nscript = \"script.toml\"\n";
 const WORKFLOW: &str = r#"
 [budgets]
@@ -64,8 +65,8 @@ output = "2GiB"
 on = { said = "done" }
 "#;
 
-/// Runs a leg whose agent prints a burst. Gives the time, the harness's peak of memory, and the lines that the store
-/// counted, after having compared what arrived with what was printed.
+/// Runs a leg whose agent prints a burst, and compares the output with what was printed. Returns the time, the
+/// harness's peak memory, and the lines that the store counted.
 fn ingest(acquit: &Path, template: &Path, dir: &Path, own: &Path, size: u64) -> Result<Ingested, Stop> {
     let config =
         format!("{CONFIG}\n[access]\nread = [{}]\n", toml::Value::from(own.to_string_lossy().as_ref()));
@@ -110,7 +111,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     std::fs::remove_file(&path).map_err(Stop::doing("remove a burst"))?;
     let template = dir.join("template");
     super::leg::repository(&template)?;
-    // What a harness needs anyway, so that the rest is what the burst cost.
+    // Baseline of a harness, so that the rest is the cost of the burst.
     let small = ingest(acquit, &template, &dir.join("small"), &own, 100_000)?;
     let large = ingest(acquit, &template, &dir.join("large"), &own, burst)?;
     let row = |thing: &str, ours, limit, target| Row { thing: thing.to_owned(), ours, limit, target };
@@ -132,14 +133,14 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     ])
 }
 
-/// The agent of this benchmark, as a program of its own: a burst to standard output.
+/// The agent of this benchmark, in a separate process: prints a burst to stdout.
 pub(crate) fn agent(size: &str) -> Result<(), Stop> {
     let size = size.parse().map_err(Stop::doing("read the size of the burst"))?;
     let out = io::stdout().as_fd().try_clone_to_owned().map_err(Stop::doing("open standard output"))?;
     burst(File::from(out), size).map_err(Stop::doing("write a burst"))
 }
 
-/// How many lines of a burst of this size did not arrive in their place; what arrived beyond it counts as one.
+/// Counts the lines of a burst that are missing or in the wrong place; extra output counts as one.
 pub(super) fn lost_lines(arrived: impl Read, size: u64) -> io::Result<u64> {
     let mut against = Against { arrived, block: Vec::with_capacity(BLOCK), lost: 0 };
     burst(&mut against, size)?;
@@ -147,7 +148,7 @@ pub(super) fn lost_lines(arrived: impl Read, size: u64) -> io::Result<u64> {
     Ok(against.lost + beyond)
 }
 
-/// Writes at least `size` bytes of stream JSON, in whole lines that each have a number.
+/// Writes at least `size` bytes of stream JSON, in complete, numbered lines.
 pub(super) fn burst(to: impl Write, size: u64) -> io::Result<()> {
     let mut to = BufWriter::with_capacity(BLOCK, to);
     let mut line = [BEFORE, &[b'1'; DIGITS], AFTER].concat();
@@ -155,7 +156,7 @@ pub(super) fn burst(to: impl Write, size: u64) -> io::Result<()> {
     line.extend_from_slice(b"\"}\n");
     for number in 0..size.div_ceil(LINE as u64) {
         let mut rest = number;
-        // The first digit stays 1. Written by hand: formatting would be slower than what it measures.
+        // The first digit stays 1. Written by hand: formatting would be slower than what is measured.
         for digit in line[BEFORE.len() + 1..BEFORE.len() + DIGITS].iter_mut().rev() {
             *digit = b'0' + u8::try_from(rest % 10).unwrap_or_default();
             rest /= 10;

@@ -1,8 +1,8 @@
-//! A whole durable leg, beside what a shell takes for the same with `git worktree add`.
+//! A whole durable leg, compared with the same in a shell script with `git worktree add`.
 //!
-//! The limit is the plain way that people script today: a linked worktree per task, the agent in it, the gate after it,
-//! one, two or sixty-four at once. Nothing is tried again: `git worktree add` fails now and then when it runs in
-//! parallel, and such a leg is counted as failed.
+//! The limit is how people script this today: a linked worktree per task, the agent in it, then the gate; one, two or
+//! sixty-four at once. Nothing is retried: `git worktree add` sometimes fails when it runs in parallel, and such a
+//! leg counts as failed.
 #![allow(clippy::disallowed_methods, reason = "xtask waits for files that measured programs write")]
 
 use std::fmt::Write;
@@ -13,18 +13,19 @@ use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
 
-/// Files in the repository of every leg.
+/// Files in the repository of each leg.
 const FILES: usize = 100;
-/// How many legs run at once.
+/// Numbers of legs to run at once.
 const AT_ONCE: &[u32] = &[1, 2, 64];
-/// Ours may take this share of the shell's time.
+/// The largest acceptable share of the shell's time.
 const TARGET: f64 = 0.5;
 
-/// What the agent and the gate do, in both ways the same: change a file, and look whether it is there.
+/// What agent and gate do in both variants: change a file, and check that it exists.
 const AGENT: &str = "echo changed > file-0";
 const GATE: &str = "test -s file-0";
 
-/// `$1` the repository, `$2` where the worktrees go, `$3` how many, `$4` agent, `$5` gate. Prints how many failed.
+/// `$1` the repository, `$2` the directory for worktrees, `$3` how many, `$4` agent, `$5` gate. Prints how many
+/// failed.
 const SHELL: &str = r#"
 pids=
 for i in $(seq "$3"); do
@@ -36,7 +37,7 @@ for pid in $pids; do wait "$pid" || failed=$((failed + 1)); done
 echo "$failed"
 "#;
 
-/// The same as a project of acquit: one stage, one gate, done.
+/// The same as an acquit project: one stage, one gate, done.
 const CONFIG: &str = "agent = \"bench\"\n[agents.bench]\nadapter = \"command\"\n";
 const WORKFLOW: &str = "\
 [stages.code]
@@ -44,7 +45,7 @@ mode = \"implement\"
 gates = [\"gate\"]
 on = { pr_ready = \"done\" }
 ";
-/// `$1` the program; the rest are tasks. All at once; prints how many legs failed.
+/// `$1` the program, the rest are tasks. Runs all at once and prints how many legs failed.
 const LEGS: &str = r#"
 acquit=$1
 shift
@@ -57,7 +58,7 @@ failed=0
 for pid in $pids; do wait "$pid" || failed=$((failed + 1)); done
 echo "$failed"
 "#;
-/// What a harness may take of the memory, its share of what it shares included.
+/// Memory limit of a harness, including its share of shared memory.
 const MEMORY: u64 = 5_000_000;
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
@@ -89,14 +90,14 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
             target,
         };
         rows.push(row("wall", ours.wall, limit.wall, Some(TARGET)));
-        // Shown, not promised: the shell writes nothing down and contains nobody.
+        // For information only: the shell records nothing and contains no process.
         rows.push(row("CPU", ours.cpu, limit.cpu, None));
     }
     rows.push(memory(acquit, &template, &dir.join("memory"), batches[batches.len() - 1])?);
     Ok(rows)
 }
 
-/// One batch of `at_once` legs by acquit. Every one of them must have passed.
+/// Runs one batch of `at_once` legs with acquit. All of them must pass.
 fn by_acquit(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result<Cost, Stop> {
     let (project, tasks) = tasks(acquit, template, dir, AGENT, "", at_once)?;
     let program = project.acquit(&[]);
@@ -111,7 +112,7 @@ fn by_acquit(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result
     Ok(cost)
 }
 
-/// A project with tasks that are ready to run.
+/// Creates a project with tasks that are ready to run.
 fn tasks(
     acquit: &Path,
     template: &Path,
@@ -127,11 +128,11 @@ fn tasks(
     Ok((project, tasks))
 }
 
-/// The proportional share of memory of a harness whose agent works, and of what holds that agent, with as many others as run at
-/// once.
+/// Measures the proportional memory of a harness with a running agent, and of the processes that contain the agent,
+/// with `at_once` others.
 fn memory(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result<Row, Stop> {
-    // The agents wait for a file, so that all harnesses are looked at while all of them watch an agent. It lies where agents
-    // may be let write, which is not in the machine's memory.
+    // The agents wait for a file, so that all harnesses are measured while they watch an agent. The file must be
+    // where agents may write, which is not on the tmpfs.
     let meeting = tempfile::tempdir().map_err(Stop::doing("make a folder"))?;
     let (stop, started) = (meeting.path().join("stop"), meeting.path().join("started"));
     let agent = format!(
@@ -172,7 +173,7 @@ fn memory(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result<Ro
     })
 }
 
-/// The proportional set size of a process and of everything below it that is the same program.
+/// Returns the proportional set size of a process and of all descendants that run the same program.
 fn proportional_of_all(program: &Path, root: u32) -> u64 {
     let (mut sum, mut next) = (0, vec![root]);
     while let Some(pid) = next.pop() {
@@ -186,14 +187,14 @@ fn proportional_of_all(program: &Path, root: u32) -> u64 {
     sum
 }
 
-/// A process's proportional set size in bytes.
+/// Returns a process's proportional set size in bytes.
 fn proportional(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// A repository with [`FILES`] files and one commit.
+/// Creates a repository with [`FILES`] files and one commit.
 pub(super) fn repository(at: &Path) -> Result<(), Stop> {
     std::fs::create_dir_all(at).map_err(Stop::doing("make a repository"))?;
     for index in 0..FILES {
@@ -220,8 +221,8 @@ fn git(at: &Path, arguments: &[&str]) -> Result<(), Stop> {
     }
 }
 
-/// One batch of `at_once` legs by the shell, in a fresh copy of the repository: with every worktree that exists the
-/// next takes longer. Gives the whole batch's cost and how many legs failed.
+/// Runs one batch of `at_once` legs with the shell, in a fresh copy of the repository: each existing worktree slows
+/// the next one down. Returns the cost of the batch and how many legs failed.
 pub(super) fn by_shell(template: &Path, dir: &Path, at_once: u32) -> Result<(Cost, u32), Stop> {
     std::fs::create_dir_all(dir).map_err(Stop::doing("make a folder for worktrees"))?;
     let repo = dir.join("repo");

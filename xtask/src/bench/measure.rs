@@ -1,4 +1,5 @@
-//! What the benchmarks share: wall and CPU time of work that spawns, medians, and the table of figures and targets.
+//! Shared by the benchmarks: wall and CPU time of work that spawns processes, medians, and the table of figures and
+//! targets.
 #![allow(
     unsafe_code,
     reason = "the CPU time of ended children is told by getrusage(2) alone, which has no safe form"
@@ -12,25 +13,25 @@ use serde_json::json;
 use crate::Stop;
 use crate::scratch::Medium;
 
-/// Repetitions of everything measured: odd, so that the median is a run that happened.
+/// Repetitions of each measurement: odd, so that the median is an actual run.
 pub(super) const ROUNDS: usize = 5;
 
-/// What some work took.
+/// What some work cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     pub(super) wall: Duration,
-    /// User and system time of this process and of every descendant that ended and was waited for.
+    /// User and system time of this process and of all descendants that ended and were waited for.
     pub(super) cpu: Duration,
 }
 
 impl Cost {
-    /// The share of one of `count` equal pieces.
+    /// Divides the cost by `count`.
     pub(super) fn per(self, count: u32) -> Self {
         Self { wall: self.wall / count, cpu: self.cpu / count }
     }
 }
 
-/// Does the work and says what it took. What it spawns must be waited for, or its CPU time is not seen.
+/// Runs `work` and measures it. Processes that it spawns must be waited for, else their CPU time is not counted.
 pub(super) fn cost<T>(work: impl FnOnce() -> Result<T, Stop>) -> Result<(T, Cost), Stop> {
     let before = cpu();
     let begun = Instant::now();
@@ -39,10 +40,10 @@ pub(super) fn cost<T>(work: impl FnOnce() -> Result<T, Stop>) -> Result<(T, Cost
     Ok((result, Cost { wall, cpu: cpu().saturating_sub(before) }))
 }
 
-/// One thing to measure: does it once and says what it took.
+/// Something to measure: runs once and returns its cost.
 pub(super) type Round<'a> = &'a mut dyn FnMut() -> Result<Cost, Stop>;
 
-/// The median cost of so many rounds of each thing, taken in turns so that a slow minute slows all of them.
+/// Returns the median cost of each thing. Alternates between them, so that a slow minute affects all.
 pub(super) fn in_turns<const THINGS: usize>(
     rounds: usize,
     mut things: [Round<'_>; THINGS],
@@ -56,7 +57,7 @@ pub(super) fn in_turns<const THINGS: usize>(
     Ok(costs.map(|costs| median(&costs)))
 }
 
-/// The median of wall and of CPU, each by itself.
+/// Returns the medians of wall and CPU time, independently.
 fn median(costs: &[Cost]) -> Cost {
     let middle = |mut times: Vec<Duration>| {
         times.sort_unstable();
@@ -73,9 +74,9 @@ fn cpu() -> Duration {
 }
 
 fn rusage(who: libc::c_int) -> Duration {
-    // SAFETY: an all-zero `rusage` is valid, it is plain numbers.
+    // SAFETY: an all-zero `rusage` is valid, as it has only numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live `rusage` of ours, and `who` is one of the two constants above.
+    // SAFETY: the pointer is to our own live `rusage`, and `who` is one of the two constants above.
     let answer = unsafe { libc::getrusage(who, &raw mut usage) };
     if answer != 0 {
         return Duration::ZERO;
@@ -87,14 +88,14 @@ fn rusage(who: libc::c_int) -> Duration {
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 
-/// Runs a program to its end and gives the most memory that it, or one of its descendants, had at once.
+/// Runs a program to its end. Returns the peak memory of it or of one of its descendants.
 pub(super) fn peak_memory(command: &mut std::process::Command) -> Result<u64, Stop> {
     let child = command.spawn().map_err(Stop::doing("start a program"))?;
     let pid = libc::pid_t::try_from(child.id()).map_err(Stop::doing("understand a process id"))?;
-    // SAFETY: an all-zero `rusage` is valid, it is plain numbers.
+    // SAFETY: an all-zero `rusage` is valid, as it has only numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let mut status = 0;
-    // SAFETY: both pointers are to live values of ours, and nobody else waits for this child.
+    // SAFETY: both pointers are to our own live values, and nothing else waits for this child.
     let answer = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
     if answer != pid {
         return Err(Stop("waiting for a program failed".to_owned()));
@@ -111,7 +112,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// In seconds, bytes or pieces.
+    /// Returns the value in seconds, bytes or pieces.
     #[allow(clippy::cast_precision_loss, reason = "figures for people; 52 bits are plenty")]
     fn number(self) -> f64 {
         match self {
@@ -132,13 +133,13 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// One line of a report: ours, the limit, and how many times the limit ours may be.
+/// A line of a report: our figure, the limit, and the largest acceptable ratio of the two.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) thing: String,
     pub(super) ours: Quantity,
     pub(super) limit: Quantity,
-    /// `None` if the figure is shown for comparison, and nothing is promised.
+    /// `None` if the figure is for information only.
     pub(super) target: Option<f64>,
 }
 
@@ -160,7 +161,7 @@ impl Verdict {
 }
 
 impl Row {
-    /// Ours in limits. Nothing is within every limit, also within none at all.
+    /// Returns our figure divided by the limit. Zero is within every limit, also within zero.
     fn ratio(&self) -> f64 {
         let ours = self.ours.number();
         if ours == 0.0 { 0.0 } else { ours / self.limit.number() }
@@ -175,11 +176,11 @@ impl Row {
     }
 }
 
-/// A benchmark's figures and where they were taken.
+/// A benchmark's figures, and where they were measured.
 pub(super) struct Report {
     pub(super) name: String,
     pub(super) medium: Medium,
-    /// How often everything was measured.
+    /// Number of repetitions.
     pub(super) rounds: usize,
     pub(super) rows: Vec<Row>,
 }

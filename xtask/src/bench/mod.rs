@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: what acquit costs, each figure beside its limit, measured in the same run.
+//! `cargo xtask bench`: measures what acquit costs, each figure next to its limit from the same run.
 //!
-//! Times of one machine say nothing on another; ratios travel. So every benchmark has a limit, the least that the work
-//! can cost when done by plain means, and a target for the ratio of ours to it.
+//! Times depend on the machine; ratios do not. So every benchmark has a limit, the least that the work can cost with
+//! plain means, and a target for the ratio of our figure to it.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 mod handoff;
@@ -20,24 +20,25 @@ use std::process::Command;
 use crate::{Stop, scratch, shell};
 use measure::{Report, Row};
 
-/// How the figures are printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Table,
     Json,
 }
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// As much as figures need, with the release build.
+    /// Enough for reliable figures, with the release build.
     Full,
-    /// Every step once and in small, with the debug build, in seconds: shows that a benchmark still works. Its figures mean nothing.
+    /// Each step once on small input, with the debug build, in seconds: checks that a benchmark works. The figures
+    /// mean nothing.
     Brief,
 }
 
 impl Size {
-    /// One of two values.
+    /// Returns one of two values.
     fn pick<T>(self, full: T, brief: T) -> T {
         match self {
             Self::Full => full,
@@ -49,20 +50,20 @@ impl Size {
 /// What a benchmark works with.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
-    /// The program that is measured.
+    /// The measured program.
     acquit: &'a Path,
-    /// An empty folder.
+    /// An empty directory.
     dir: &'a Path,
     size: Size,
 }
 
 impl Setting<'_> {
-    /// How often everything is measured: odd, so that the median is a run that happened.
+    /// Returns the number of repetitions: odd, so that the median is an actual run.
     fn rounds(&self) -> usize {
         self.size.pick(measure::ROUNDS, 1)
     }
 
-    /// A program of `crates/run/examples` that measures by itself.
+    /// Returns a command for a program of `crates/run/examples` that measures by itself.
     fn example(&self, name: &str) -> Command {
         match self.size {
             Size::Full => shell::cargo(&[
@@ -80,7 +81,7 @@ impl Setting<'_> {
     }
 }
 
-/// All benchmarks, by name.
+/// A benchmark.
 type Run = fn(Setting<'_>) -> Result<Vec<Row>, Stop>;
 const ALL: [(&str, Run); 7] = [
     ("leg", leg::run),
@@ -92,7 +93,8 @@ const ALL: [(&str, Run); 7] = [
     ("pages", pages::run),
 ];
 
-/// Runs one benchmark in a scratch folder; fails if a target is missed or could not be measured. A brief one has no targets.
+/// Runs one benchmark in a scratch directory. Fails if a target is missed or cannot be measured. Brief runs have no
+/// targets.
 pub(crate) fn run(name: &str, format: Format, size: Size) -> Result<(), Stop> {
     let Some((_, bench)) = ALL.iter().find(|(one, _)| *one == name) else {
         let names = ALL.map(|(name, _)| name).join(", ");
@@ -116,7 +118,7 @@ pub(crate) fn run(name: &str, format: Format, size: Size) -> Result<(), Stop> {
     }
 }
 
-/// The debug build that lies beside this program, as `cargo xtask test` makes it, or a new one.
+/// Returns the debug build beside this program, as `cargo xtask test` makes it, or builds one.
 fn debug_build() -> Result<PathBuf, Stop> {
     let own = std::env::current_exe().map_err(Stop::doing("find this program"))?;
     let acquit = own.with_file_name("acquit");
@@ -130,7 +132,7 @@ fn debug_build() -> Result<PathBuf, Stop> {
     Ok(acquit)
 }
 
-/// Builds the program as it is shipped and says where it lies.
+/// Builds the release binary and returns its path.
 fn build() -> Result<PathBuf, Stop> {
     let mut command = shell::cargo(&["build", "--release", "--package", "acquit"]);
     command.arg("--message-format=json-render-diagnostics").stderr(std::process::Stdio::inherit());

@@ -1,7 +1,8 @@
-//! What each page of the dashboard costs at the server with ten thousand tasks and millions of events, how soon an open page hears of an
-//! event, also with hundreds of viewers, and how much memory daemon and server have.
+//! Cost of each page of the dashboard with ten thousand tasks and millions of events, the delay until an open page
+//! gets an event, also with hundreds of viewers, and the memory of daemon and server.
 //!
-//! A few tasks are run to their end. The rest are copies of their rows under other ids, so a page reads what it would read of real ones.
+//! Runs a few tasks to their end. The rest are copies of their rows under other IDs, so pages read the same as for
+//! real ones.
 #![allow(
     clippy::disallowed_methods,
     reason = "the server is started as a person starts it, and looked at until it answers"
@@ -19,17 +20,17 @@ use super::measure::{Quantity, Row};
 use super::project::Project;
 use crate::Stop;
 
-/// A page may take so long.
+/// Time limit for a page.
 const PAGE: Duration = Duration::from_millis(50);
-/// An event may take so long to reach an open page.
+/// Time limit for an event to reach an open page.
 const EVENT: Duration = Duration::from_millis(100);
-/// The server may have so much memory before anybody asked for anything.
+/// Memory limit of the server before the first request.
 const MEMORY: u64 = 20_000_000;
-/// So many people watch the same task.
+/// How many people watch the same task.
 const VIEWERS: usize = 500;
 const TASKS: u32 = 10_000;
 const EVENTS: u32 = 5_000_000;
-/// How long the server may take for its first answers.
+/// Timeout for the server's first responses.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 const CONFIG: &str = "agent = \"bench\"\n[agents.bench]\nadapter = \"scripted\"\nscript = \"script.toml\"\n";
@@ -68,7 +69,7 @@ step = [ { say = "I write it." }, { run = "echo bad > bad.txt; date +%s%N > work
 step = [ { run = "rm bad.txt" }, { outcome = "fixed", payload = { summary = "fixed" } } ]
 "#;
 
-/// The pages; DONE is a task that is done and WAITS one that waits.
+/// The pages; DONE is a finished task, and WAITS one that needs input.
 const PAGES: [&str; 14] = [
     "/",
     "/?q=file",
@@ -103,7 +104,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
             )));
         }
     }
-    // Not before: a task that meets the same failure as another waits for it.
+    // Not earlier: a task with the same failure as another one waits for it.
     let waits = waiting(&project)?;
     fill(&project, &done, &waits, tasks, events)?;
     let mut server = Server::start(&project)?;
@@ -114,7 +115,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
         target: None,
     }];
     server.log_in()?;
-    // The index is built once; who comes first waits for it.
+    // The first request waits until the index is built, once.
     let first = server.page("/workers")?;
     rows.push(Row {
         thing: format!("first page, with {tasks} tasks to be indexed"),
@@ -171,7 +172,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     Ok(rows)
 }
 
-/// A task that has gone as far as its question to a person.
+/// Creates a task that has reached its question to a person.
 fn waiting(project: &Project) -> Result<String, Stop> {
     let id = project.add("change a file")?;
     project.acquit(&["run", &id]).output().map_err(Stop::doing("start acquit"))?;
@@ -219,7 +220,7 @@ fn database(error: rusqlite::Error) -> Stop {
     Stop(format!("failed to fill the store: {error}"))
 }
 
-/// Copies the rows of a task until there are so many tasks and events. One of a hundred waits for a person.
+/// Copies the rows of a task until there are `tasks` tasks and `events` events. One in a hundred needs input.
 fn fill(project: &Project, done: &str, waits: &str, tasks: u32, events: u32) -> Result<(), Stop> {
     let mut store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
     let store = store.transaction().map_err(database)?;
@@ -269,7 +270,7 @@ fn fill(project: &Project, done: &str, waits: &str, tasks: u32, events: u32) -> 
     store.commit().map_err(database)
 }
 
-/// `acquit serve`, and a browser that is logged in.
+/// `acquit serve`, and a browser session that is logged in.
 struct Server {
     child: Child,
     address: String,
@@ -293,7 +294,7 @@ impl Server {
             .map_while(Result::ok)
             .find_map(|line| Some(format!("http://{}", line.split_once("dashboard: http://")?.1)));
         let link = link.ok_or_else(|| Stop("acquit serve printed no link".to_owned()))?;
-        // Nobody else reads what it says, and a full pipe would stop it.
+        // Drain its output, as a full pipe would block it.
         std::thread::spawn(move || lines.for_each(drop));
         let address = link.trim_start_matches("http://").split('/').next().unwrap_or_default().to_owned();
         Ok(Self { child, address, link, cookie: String::new() })
@@ -326,7 +327,7 @@ impl Server {
         Ok(())
     }
 
-    /// How long a page takes, from the question to the last byte.
+    /// Returns the time of a page, from the request to the last byte.
     fn page(&self, path: &str) -> Result<Duration, Stop> {
         let begun = Instant::now();
         let mut answer = Vec::new();
@@ -341,7 +342,7 @@ impl Server {
         Ok(took)
     }
 
-    /// People who look at a page.
+    /// Opens a page for several viewers.
     fn viewers(&self, path: &str, count: usize) -> Result<Vec<BufReader<TcpStream>>, Stop> {
         let look = |_| {
             let mut viewer = BufReader::with_capacity(1_024, self.ask(path)?);
@@ -350,7 +351,7 @@ impl Server {
         (0..count).map(look).collect()
     }
 
-    /// The memory of the process that serves the dashboard.
+    /// Returns the memory of the process that serves the dashboard.
     fn memory(&self) -> u64 {
         let pid = self.child.id();
         let children =

@@ -1,5 +1,5 @@
-//! Reading what agents print: the processor time for a hundred megabytes of each agent's recorded output, beside what it may
-//! take at 200 MB/s.
+//! Parsing agent output: CPU time for a hundred megabytes of each agent's recorded output, compared with the time at
+//! 200 MB/s.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use super::Setting;
 use super::measure::{Quantity, Row};
 use crate::Stop;
 
-/// How many bytes a figure is for.
+/// Number of bytes that a figure is for.
 const PER: u64 = 100_000_000;
-/// How many are read of each agent's, at the least.
+/// Minimum number of bytes to parse for each agent.
 const BYTES: u64 = 200_000_000;
-/// What they may take: 200 MB/s.
+/// Time limit: 200 MB/s.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// Builds and runs the program that measures, which prints a line of JSON per agent.
+/// Builds and runs the measuring program, which prints a line of JSON per agent.
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     let mut command = setting.example("parse");
     command.arg(setting.size.pick(BYTES, 1).to_string());

@@ -1,4 +1,4 @@
-//! A project to measure acquit on: a repository with its `.acquit/`, and a home of its own.
+//! A project to measure acquit on: a repository with `.acquit/`, and a separate home.
 #![allow(clippy::disallowed_methods, reason = "the program is found as the shell finds it")]
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Stop, shell};
 
-/// A scratch project with the program under measurement.
+/// A scratch project with the measured program.
 pub(super) struct Project {
     acquit: PathBuf,
     repository: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// A copy of `template` in `dir`, with this configuration and this workflow.
+    /// Copies `template` to `dir`, and adds this configuration and workflow.
     pub(super) fn new(
         acquit: &Path,
         template: &Path,
@@ -37,14 +37,14 @@ impl Project {
         let home = dir.join("home");
         let own = home.join(".config/acquit");
         std::fs::create_dir_all(&own).map_err(Stop::doing("make the user's configuration"))?;
-        // A path may have quotes in it, and JSON's are TOML's.
+        // A path may contain quotes. JSON strings are valid in TOML.
         let trusted = serde_json::json!([repository]).to_string();
         std::fs::write(own.join("config.toml"), format!("trusted_paths = {trusted}\n"))
             .map_err(Stop::doing("write the user's configuration"))?;
         Ok(Self { acquit: acquit.to_owned(), repository, home })
     }
 
-    /// The program, in the project, with nothing of the caller's environment but what it needs.
+    /// Returns a command for acquit in the project, with a minimal environment.
     pub(super) fn acquit(&self, arguments: &[&str]) -> Command {
         let mut command = shell::program(&self.acquit);
         command.args(arguments).current_dir(&self.repository).env_clear();
@@ -53,22 +53,22 @@ impl Project {
         command
     }
 
-    /// Writes a file of the repository.
+    /// Writes a file in the repository.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Stop> {
         std::fs::write(self.repository.join(name), text).map_err(Stop::doing("write a file"))
     }
 
-    /// The repository.
+    /// Returns the repository.
     pub(super) fn repository(&self) -> &Path {
         &self.repository
     }
 
-    /// Where acquit keeps its files.
+    /// Returns acquit's home.
     pub(super) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// How many lines the store counted of all legs, and whether its chunks follow each other without a gap.
+    /// Returns how many lines the store has of all legs, and whether its chunks have no gaps.
     pub(super) fn transcript(&self) -> Result<(u64, bool), Stop> {
         let database = |error: rusqlite::Error| Stop(format!("failed to read the store: {error}"));
         let store = rusqlite::Connection::open(self.home.join("acquit.db")).map_err(database)?;
@@ -87,7 +87,7 @@ impl Project {
         Ok((u64::try_from(lines).unwrap_or_default(), whole))
     }
 
-    /// Adds a task and gives its id.
+    /// Adds a task and returns its ID.
     pub(super) fn add(&self, title: &str) -> Result<String, Stop> {
         let output = self.acquit(&["task", "add", title]).output().map_err(Stop::doing("start acquit"))?;
         let (said, trouble) =
@@ -96,14 +96,14 @@ impl Project {
         id.ok_or_else(|| Stop(format!("acquit did not add a task: {}", trouble.trim())))
     }
 
-    /// What acquit says as JSON.
+    /// Returns acquit's JSON output.
     pub(super) fn json(&self, arguments: &[&str]) -> Result<Value, Stop> {
         let mut command = self.acquit(arguments);
         let output = command.arg("--json").output().map_err(Stop::doing("start acquit"))?;
         serde_json::from_slice(&output.stdout).map_err(Stop::doing("read what acquit said"))
     }
 
-    /// How many tasks are in this state.
+    /// Returns how many tasks are in this state.
     pub(super) fn count(&self, state: &str) -> Result<usize, Stop> {
         let list = self.json(&["task", "list", "--limit", "1000", "--state", state])?;
         Ok(list.as_array().map_or(0, Vec::len))

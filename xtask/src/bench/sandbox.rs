@@ -1,8 +1,8 @@
-//! The sandbox beside no sandbox: what the start of a program costs more, and what the work of a compiler does.
+//! Cost of the sandbox: the additional time to start a program, and the slowdown of a compiler.
 //!
-//! Both are measured as a leg meets them: the policy is the one that `acquit sandbox` makes in a folder, and the program is
-//! started in it as by a harness, by a program that has the harness's own way to do so (`crates/run/examples/start.rs`). The policy is that of `sandbox = "on"`, so that a machine without one of the walls gives no figure rather
-//! than too good a one.
+//! Both are measured as in a leg. The policy is the one that `acquit sandbox` creates for a directory, and the
+//! program is started by the harness's own code (`crates/run/examples/start.rs`). The policy has `sandbox = "on"`, so
+//! that a machine that lacks a wall gives no figure rather than too good a one.
 #![allow(clippy::disallowed_methods, reason = "the toolchain is found as the shell finds it")]
 
 use std::ffi::OsString;
@@ -18,20 +18,20 @@ use crate::{Stop, shell};
 
 /// How much longer a contained program may take than a plain one.
 const START: Duration = Duration::from_millis(5);
-/// Starts of each kind: odd, and many, because one is short. All kinds take turns, so that a busy moment meets all.
+/// Starts of each kind: odd, and many, because each is short. The kinds alternate, so that a busy moment affects all.
 const STARTS: usize = 201;
-/// What is in the way of a compiler may cost it this much.
+/// The largest acceptable slowdown of a compiler.
 const WORK: f64 = 1.05;
 
-/// The crate that is compiled and tested: a real one, which this workspace has anyway, with tests of its own in its source
-/// and nothing that it needs from elsewhere.
+/// The crate to compile and test: a real one that this workspace uses anyway, with unit tests and without required
+/// dependencies.
 const CRATE: &str = "regex-syntax";
 /// A small one, for a brief run.
 const BRIEF_CRATE: &str = "strsim";
-/// Its unit tests, with nothing from the network.
+/// Runs its unit tests offline.
 const TEST: [&str; 5] = ["cargo", "test", "--offline", "--quiet", "--lib"];
 
-/// Whom the program may talk to, with the arguments of `acquit sandbox` that say so.
+/// Network modes, with their arguments for `acquit sandbox`.
 const NETWORKS: [(&str, &[&str]); 3] = [
     ("off", &["--network", "off"]),
     ("model", &["--network", "model", "--host", "api.example.com"]),
@@ -47,7 +47,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     Ok(rows)
 }
 
-/// What programs get, inside and outside the same.
+/// What programs get, the same inside and outside.
 struct Surroundings<'a> {
     setting: Setting<'a>,
     path: &'a OsString,
@@ -56,7 +56,7 @@ struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// A program in a folder with the short list of variables that the sandbox lets through.
+    /// Returns a command in a directory, with the few variables that the sandbox passes on.
     fn program(&self, name: &Path, folder: &Path) -> Command {
         let mut command = shell::program(name);
         command.current_dir(folder).env_clear().env("PATH", self.path).env("ACQUIT_HOME", &self.home);
@@ -64,13 +64,13 @@ impl Surroundings<'_> {
         command
     }
 
-    /// The usual policy for a folder, as a file, with the folders aside that it needs.
+    /// Writes the default policy for a directory to a file, and creates the separate directories that it needs.
     fn policy(&self, network: &[&str], folder: &Path, file: &Path) -> Result<(), Stop> {
         let mut command = self.program(self.setting.acquit, folder);
         command.args(["sandbox", "--print"]).args(network).stderr(Stdio::inherit());
         let text = command.output().map_err(Stop::doing("start acquit"))?.stdout;
         let policy: Value = serde_json::from_slice(&text).map_err(Stop::doing("read a policy"))?;
-        // Printing a policy leaves nothing behind; a program under it wants them there.
+        // Printing a policy leaves no directories behind, but a program under it needs them.
         for folder in asides(&policy) {
             std::fs::create_dir_all(folder).map_err(Stop::doing("make a folder of the sandbox"))?;
         }
@@ -78,7 +78,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// The folders that keep what is written under a policy.
+/// Returns the directories that receive writes under a policy.
 fn asides(policy: &Value) -> Vec<PathBuf> {
     let entries = policy["view"].as_array().map_or(&[][..], Vec::as_slice);
     let mut folders = Vec::new();
@@ -91,7 +91,7 @@ fn asides(policy: &Value) -> Vec<PathBuf> {
     folders
 }
 
-/// The toolchain before everything else, found as it is now: inside, the variables that choose one are not known.
+/// Returns a `PATH` with the current toolchain first: inside, the variables that select one are not set.
 fn path() -> Result<OsString, Stop> {
     let root = shell::first_line(shell::program("rustc").args(["--print", "sysroot"]))
         .ok_or_else(|| Stop("rustc did not say where its toolchain is".to_owned()))?;
@@ -100,7 +100,7 @@ fn path() -> Result<OsString, Stop> {
         .map_err(Stop::doing("name the toolchain in PATH"))
 }
 
-/// A program that does nothing, under each kind of policy, over what it takes without.
+/// Measures a program that does nothing, under each kind of policy, minus its time without one.
 fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, Stop> {
     std::fs::create_dir_all(folder).map_err(Stop::doing("make a folder"))?;
     let nothing = shell::in_path("true").ok_or_else(|| Stop("there is no `true` in PATH".to_owned()))?;
@@ -136,8 +136,8 @@ fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, St
     Ok([over(Until::End)?, over(Until::Exec)?].concat())
 }
 
-/// Every start of a plain program (0) and one under each policy (from 1 on): its kind, and the nanoseconds until it was executed
-/// and until it had ended.
+/// Returns every start of a plain program (0) and of one under each policy (from 1 on): its kind, and the nanoseconds
+/// until exec and until the end.
 fn taken(
     setting: Setting<'_>,
     folder: &Path,
@@ -166,9 +166,9 @@ fn taken(
 /// How far a start is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
-    /// Until the program is there.
+    /// Until exec.
     Exec = 1,
-    /// Until it, and everything that was made for it, is gone again.
+    /// Until the program, and everything created for it, is gone.
     End = 2,
 }
 
@@ -180,7 +180,7 @@ impl Until {
         }
     }
 
-    /// The promise is for the whole; the part is shown.
+    /// The promise covers the whole; the part is for information.
     fn target(self) -> Option<f64> {
         match self {
             Self::Exec => None,
@@ -189,7 +189,7 @@ impl Until {
     }
 }
 
-/// Compiles and tests a crate from nothing, inside and outside.
+/// Compiles and tests a crate from scratch, inside and outside.
 fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop> {
     let name = surroundings.setting.size.pick(CRATE, BRIEF_CRATE);
     copy_crate(name, folder)?;
@@ -205,7 +205,7 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(Stop(format!("the tests of {name} did not run: {}\n{said}", output.status)))
     };
-    // Inside, temporary files lie with acquit's own; outside they must not lie on another disk.
+    // Inside, temporary files are below acquit's home; outside they must be on the same disk.
     let temporary = folder.with_file_name("tmp");
     std::fs::create_dir_all(&temporary).map_err(Stop::doing("make a folder for temporary files"))?;
     let mut outside = || {
@@ -225,14 +225,14 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
     };
     Ok([
         row("wall", ours.wall, limit.wall, Some(WORK)),
-        // Shown: on a busy machine it says more, but nobody waits for it.
+        // For information: on a busy machine CPU time says more, but users wait for wall time.
         row("CPU", ours.cpu, limit.cpu, None),
     ])
 }
 
-/// Copies the crate's source from where cargo has it, without what it could have from other crates.
+/// Copies the crate's source from cargo's registry, without its optional dependencies.
 fn copy_crate(name: &str, to: &Path) -> Result<(), Stop> {
-    // Of this platform alone: what others need was never fetched.
+    // Only for this platform: dependencies of others were never downloaded.
     let host = shell::first_line(shell::program("rustc").args(["--print", "host-tuple"]))
         .ok_or_else(|| Stop("rustc did not say for which platform it compiles".to_owned()))?;
     let mut command = shell::cargo(&["metadata", "--format-version", "1", "--locked", "--offline"]);
@@ -254,8 +254,7 @@ fn copy_crate(name: &str, to: &Path) -> Result<(), Stop> {
     std::fs::write(to.join("Cargo.toml"), alone(&text)?).map_err(Stop::doing("write a manifest"))
 }
 
-/// A manifest of the same library that needs no other crate, not even one that it could leave out: to know that, cargo
-/// would look it up.
+/// Returns a manifest of the same library without dependencies, not even optional ones, as cargo would look these up.
 fn alone(manifest: &str) -> Result<String, Stop> {
     let mut table: toml::Table = manifest.parse().map_err(Stop::doing("understand a manifest"))?;
     table.retain(|name, _| matches!(name, "package" | "lib" | "features" | "lints"));
@@ -263,7 +262,7 @@ fn alone(manifest: &str) -> Result<String, Stop> {
         let other = |value: &toml::Value| value.as_str().is_some_and(|name| name.starts_with("dep:"));
         features.retain(|_, list| !list.as_array().is_some_and(|list| list.iter().any(other)));
     }
-    // A workspace of its own, whatever lies around it.
+    // A separate workspace, whatever is around it.
     table.insert("workspace".to_owned(), toml::Value::Table(toml::Table::new()));
     Ok(table.to_string())
 }

@@ -1,5 +1,5 @@
-//! What a task costs in a store and a repository with thousands of finished ones, beside what it costs after the first few. Takes
-//! a quarter of an hour: every one of them is run.
+//! Cost of a task in a store and repository with thousands of finished ones, compared with the cost after the first
+//! few. Takes a quarter of an hour, as it runs every one of them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,13 +8,13 @@ use super::measure::{Cost, Quantity, Round, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
 
-/// The cost of anything may grow so much between the few and the many.
+/// How much any cost may grow from few tasks to many.
 const TARGET: f64 = 1.2;
 const FEW: u32 = 10;
 const MANY: u32 = 5_000;
-/// Tasks that run at the same time while the store is filled.
+/// Tasks to run at the same time while the store is filled.
 const AT_ONCE: usize = 4;
-/// Calls of the user's own git in a round: one is too short to measure.
+/// Calls of the user's git per round: one is too short to measure.
 const CALLS: u32 = 10;
 
 const CONFIG: &str = r#"
@@ -45,7 +45,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     let mut rows = Vec::new();
     let mut row = |thing: &str, few: Round<'_>, many: Round<'_>| {
         let [limit, ours] = in_turns(setting.rounds(), [few, many])?;
-        // On a busy machine the time that passes says little; the time of the processors says what grows.
+        // On a busy machine, wall time says little; CPU time shows what grows.
         for (what, ours, limit) in [("time", ours.wall, limit.wall), ("CPU", ours.cpu, limit.cpu)] {
             let thing = format!("{thing}, {what}, after {many_tasks} tasks beside {few_tasks}");
             let (ours, limit) = (Quantity::Time(ours), Quantity::Time(limit));
@@ -66,7 +66,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     Ok(rows)
 }
 
-/// Runs so many tasks to their end.
+/// Runs `count` tasks to their end.
 fn finish(project: &Project, count: u32) -> Result<(), Stop> {
     let next = AtomicU32::new(0);
     let work = || {

@@ -1,14 +1,14 @@
-//! Reads how many tests passed, failed and were skipped from what the runners print themselves.
+//! Parses how many tests passed, failed and were skipped from the output of the test runners.
 
 use std::fmt;
 
-/// Tests by result.
+/// Test counts by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
-    /// Of those that passed, how many did so only at another try.
+    /// Of those that passed, how many passed only on a retry.
     pub(super) flaky: u64,
 }
 
@@ -33,16 +33,16 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Whose summary is read. A failed test's own output, which nextest shows, contains that of cargo test.
+/// Whose summary to parse. The output of a failed test, which nextest shows, may contain a summary of cargo test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Runner {
-    /// One summary for all tests.
+    /// Prints one summary for all tests.
     Nextest,
-    /// One summary for each binary.
+    /// Prints one summary for each binary.
     CargoTest,
 }
 
-/// The counts in a line, if it is a summary of this runner.
+/// Parses the counts in a line, if it is a summary of this runner.
 pub(super) fn in_line(line: &str, runner: Runner) -> Option<Counts> {
     let plain = without_colour(line);
     let rest = match runner {
@@ -65,7 +65,7 @@ pub(super) fn in_line(line: &str, runner: Runner) -> Option<Counts> {
     Some(counts)
 }
 
-/// The number before the word, in the parentheses of nextest: "6 passed (2 slow, 1 flaky)".
+/// Parses the number of flaky tests, which nextest prints in parentheses: "6 passed (2 slow, 1 flaky)".
 fn flaky(text: &str) -> u64 {
     let words: Vec<&str> = text.split([' ', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
     words.windows(2).find(|pair| pair[1] == "flaky").and_then(|pair| pair[0].parse().ok()).unwrap_or(0)

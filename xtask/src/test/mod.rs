@@ -1,7 +1,7 @@
-//! `cargo xtask test`: every check and every test, in an order where the cheap ones fail first.
+//! `cargo xtask test`: runs every check and every test, cheap ones first.
 //!
-//! Each step has a heading, its duration, and when it fails the command that shows more. The first failure ends the
-//! run. The very last line is always `N passed, N failed, N skipped`.
+//! Each step has a heading, its duration, and on failure the command that shows more. The first failure ends the run.
+//! The last line is always `N passed, N failed, N skipped`.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 mod counts;
@@ -19,32 +19,32 @@ use crate::tidy::{self, source::Tree};
 use crate::{Stop, require, scratch, shell};
 use counts::{Counts, Runner};
 
-/// Makes a missing requirement a failure; see `acquit_testkit::need`.
+/// Turns a missing requirement into a failure; see `acquit_testkit::need`.
 const STRICT: &str = "ACQUIT_TEST_STRICT";
-/// Tells the tests where their PostgreSQL is; see `acquit_testkit::postgres`.
+/// URL of the tests' PostgreSQL server; see `acquit_testkit::postgres`.
 const POSTGRES: &str = "ACQUIT_TEST_POSTGRES";
 
-/// Tells the tests where the attacker is; see `acquit`'s tests of hostile agents. It is built with the tests, beside this program.
+/// Path of the attacker; see `acquit`'s tests of hostile agents. It is built with the tests, beside this program.
 const HOSTILE: &str = "ACQUIT_TEST_HOSTILE";
 
-/// How many seconds each parser is given output that was changed at random; see `acquit-run`'s tests of parsers.
+/// How many seconds to fuzz each parser; see `acquit-run`'s tests of parsers.
 const FUZZ: &str = "ACQUIT_FUZZ_SECONDS";
-/// Most of what is found is found in the first seconds.
+/// Most bugs show up in the first seconds.
 const FUZZ_SECONDS: &str = "2";
-/// `cargo xtask soak` looks longer.
+/// `cargo xtask soak` fuzzes longer.
 const SOAK_FUZZ_SECONDS: &str = "60";
 
-/// How one step ended.
+/// Result of a step.
 enum Ended {
     Held,
-    /// There was nothing to do, and why.
+    /// There was nothing to do, with the reason.
     Empty(&'static str),
     Failed,
 }
 
 struct Step<'a> {
     name: &'static str,
-    /// What the reader can run alone to see more.
+    /// The command that shows more.
     command: &'static str,
     run: Box<dyn Fn() -> Result<Ended, Stop> + 'a>,
 }
@@ -52,7 +52,7 @@ struct Step<'a> {
 /// Runs everything, or with `filters` only the tests whose names contain one of them.
 pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     let counts = Cell::new(Counts::default());
-    // Begun with the requirements and waited for before the tests: compilers and package managers work at a time.
+    // Start installing with the requirements and wait before the tests, so that it runs beside the compiler.
     let installing = Cell::new(None::<Installing>);
     let mut steps = vec![Step {
         name: "requirements",
@@ -87,7 +87,7 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     summarize(&steps, &counts)
 }
 
-/// Runs the steps until one fails, and prints what became of each and how many tests passed.
+/// Runs the steps until one fails, and prints their results and the test counts.
 fn summarize(steps: &[Step<'_>], counts: &Cell<Counts>) -> Result<(), Stop> {
     let mut lines = Vec::new();
     let mut failed = None;
@@ -110,15 +110,15 @@ fn summarize(steps: &[Step<'_>], counts: &Cell<Counts>) -> Result<(), Stop> {
     let mut counts = counts.get();
     if let Some(step) = failed {
         println!("    {} failed; to see more: {}", step.name, step.command);
-        // A failed check or a build that broke is a failure even where no test could be counted.
+        // A failed check or a broken build is a failure, even if no test was counted.
         counts.failed = counts.failed.max(1);
     }
     println!("{counts}");
     if failed.is_some() { Err(Stop(String::new())) } else { Ok(()) }
 }
 
-/// What `cargo xtask test --fast` runs, in minutes: the rules of the repository, everything about the core and the store on SQLite, and the
-/// unit tests of all crates. Nothing is installed, and no server, agent or whole binary is started.
+/// Runs `cargo xtask test --fast`, in minutes: the repository's rules, all tests of the core and of the store on
+/// SQLite, and the unit tests of all crates. Installs nothing, and starts no server, agent or whole binary.
 pub(crate) fn fast() -> Result<(), Stop> {
     let counts = Cell::new(Counts::default());
     let is_fast = |step: &Step<'_>| matches!(step.name, "format" | "tidy");
@@ -144,14 +144,14 @@ pub(crate) fn fast() -> Result<(), Stop> {
     summarize(&steps, &counts)
 }
 
-/// Tests that need a PostgreSQL server, in nextest's language. One that is missing here fails, and says what it needs.
+/// Filter for tests that need a PostgreSQL server, for nextest. A test that is missing here fails, and says what it needs.
 const SERVER: &str = "test(postgres) or binary(tls) \
                       or test(/^sqlite::(a_backup_is_restored_on_either|a_move_that_died_before|a_moved_store_refuses)/)";
 
-/// Crates whose integration tests are among the fast ones.
+/// Crates whose integration tests run with `--fast`.
 const FAST: [&str; 2] = ["core", "store"];
 
-/// The names of the integration tests of a crate, by which cargo knows them: files, and folders with a `main.rs`.
+/// Returns the names of a crate's integration tests, as cargo knows them: files, and directories with a `main.rs`.
 fn integration_tests(name: &str) -> Result<Vec<String>, Stop> {
     let folder = shell::root().join("crates").join(name).join("tests");
     let listed =
@@ -164,7 +164,7 @@ fn integration_tests(name: &str) -> Result<Vec<String>, Stop> {
     Ok(names)
 }
 
-/// Runs one step with its heading; gives its line for the summary and whether it held.
+/// Runs one step. Returns its summary line and whether it succeeded.
 fn perform(step: &Step<'_>) -> (String, bool) {
     println!("\n==> {} ({})", step.name, step.command);
     let begun = Instant::now();
@@ -186,7 +186,7 @@ fn perform(step: &Step<'_>) -> (String, bool) {
     (format!("    {:<14} {took:>8}  {word}", step.name), held)
 }
 
-/// The steps that look at the code without running it.
+/// Returns the steps that check the code without running it.
 fn checks() -> Vec<Step<'static>> {
     let held = |command: &mut Command| {
         shell::succeeds(command).map(|success| if success { Ended::Held } else { Ended::Failed })
@@ -222,10 +222,10 @@ fn checks() -> Vec<Step<'static>> {
     ]
 }
 
-/// What the names of tests begin with that take minutes.
+/// Name prefix of tests that take minutes.
 const SOAK: &str = "soak_";
 
-/// What `cargo xtask soak` runs: the long tests, and the fuzzers for longer than `cargo xtask test` does.
+/// Filters of `cargo xtask soak`: the long tests, and the fuzzers, which run longer than in `cargo xtask test`.
 pub(crate) const SOAK_FILTERS: [&str; 3] = [SOAK, "mutate::", "whatever_an_agent_says_the_client_lives"];
 
 fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
@@ -259,14 +259,14 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     counted(&mut command, runner, total)
 }
 
-/// How many tests run at a time: two for every core, since most of them wait for most of their time. Those that do not are named in
-/// `.config/nextest.toml`.
+/// Returns how many tests to run at a time: two per core, as most of them wait most of the time.
+/// `.config/nextest.toml` names those that do not.
 fn threads() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {
-    // Rustdoc takes seconds per crate to find that there is nothing.
+    // Check this first: rustdoc takes seconds per crate to find that there is nothing.
     let tree = Tree::read(&shell::root())?;
     if !tree.files.iter().any(|file| has_example(&file.text)) {
         return Ok(Ended::Empty("none in the tree"));
@@ -275,7 +275,7 @@ fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {
     counted(&mut command, Runner::CargoTest, total)
 }
 
-/// Whether a file has a block in a doc comment that rustdoc would compile.
+/// Returns whether a file has a doc comment with a code block that rustdoc would compile.
 fn has_example(text: &str) -> bool {
     const COMPILED: &[&str] = &["rust", "no_run", "should_panic", "compile_fail", "edition"];
     let mut inside = false;
@@ -292,7 +292,7 @@ fn has_example(text: &str) -> bool {
 }
 
 fn counted(command: &mut Command, runner: Runner, total: &Cell<Counts>) -> Result<Ended, Stop> {
-    // A snapshot that differs is a failure, never a new file.
+    // A differing snapshot is a failure, never a new file.
     command.env(STRICT, "1").env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
     let seen = Mutex::new(Counts::default());
     let success = shell::watched(command, |line| {

@@ -1,6 +1,6 @@
-//! Checks `docs/coverage.md`: every row names at least one test, every named test exists, and a row without a test says that
-//! something is missing. Also checks `docs/specification.md` and `docs/seeds/`, which quote documents whole: every quoted part has a
-//! line that names its tests, or its rows of the table.
+//! Checks `docs/coverage.md`: every row names at least one test, every named test exists, and a row without a test
+//! says what is missing. Also checks `docs/specification.md` and `docs/seeds/`, which quote whole documents: every
+//! quoted part has a line that names its tests, or its rows of the table.
 
 use super::Finding;
 use super::source::Tree;
@@ -8,10 +8,10 @@ use super::source::Tree;
 /// The table of promises and their tests.
 const PATH: &str = "docs/coverage.md";
 
-/// How a row says that no test shows its promise.
+/// Marks a row without a test.
 const MISSING: &str = "missing";
 
-/// The documents that are quoted whole, each with its number of lines and their sum: none is left out or changed.
+/// The documents that are quoted whole, each with its number of lines and a checksum: nothing is left out or changed.
 const QUOTED: [(&str, usize, u64); 6] = [
     ("docs/seeds/agent-platform.md", 1611, 0xf534_d45f_8312_1b34),
     ("docs/seeds/execution-engine.md", 347, 0x0e6d_2681_037a_ea94),
@@ -21,11 +21,11 @@ const QUOTED: [(&str, usize, u64); 6] = [
     ("docs/specification.md", 216, 0x639a_1786_abd8_4fcd),
 ];
 
-/// How the line after a quoted part begins: tests that show it, what is done instead and why, why it promises nothing, what is not there,
-/// the rows of the table that are about it.
+/// Start of the line after a quoted part: tests that show it, what is done instead and why, why it promises nothing,
+/// what is missing, the rows of the table about it.
 const VERDICTS: [&str; 5] = ["Shown by: ", "Otherwise: ", "No promise: ", "Missing: ", "Rows: "];
 
-/// Finds rows without a test and tests that do not exist.
+/// Finds rows without a test, and tests that do not exist.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = table(tree);
     for (path, lines, sum) in QUOTED {
@@ -34,12 +34,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A document that is quoted whole: each part is followed by a verdict, and every test that one names exists.
+/// Checks a document that is quoted whole: each part has a verdict, and every test named there exists.
 fn quoted(tree: &Tree, path: &str, lines: usize, sum: u64) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut report = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
     let Some(file) = tree.get(path) else {
-        // Trees of this rule's own tests have no documents at all.
+        // The trees of this rule's own tests have no documents.
         if tree.get(PATH).is_some_and(|file| file.text.contains("## Seeds")) {
             report(1, "this document is quoted whole, and missing".to_owned());
         }
@@ -84,13 +84,13 @@ fn quoted(tree: &Tree, path: &str, lines: usize, sum: u64) -> Vec<Finding> {
     findings
 }
 
-/// FNV-1a, which is enough to see a change.
+/// FNV-1a, which is enough to detect a change.
 fn fnv(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The table of promises.
+/// Checks the table of promises.
 fn table(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.get(PATH) else { return Vec::new() };
     let mut findings = Vec::new();
@@ -108,7 +108,7 @@ fn table(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The number and the last cell of a table's row; its header and its rule are not rows.
+/// Returns the number and the last cell of a table row. `None` for the header and the separator.
 fn row(line: &str) -> Option<(&str, &str)> {
     let mut cells = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim);
     let number = cells.next()?;
@@ -116,18 +116,18 @@ fn row(line: &str) -> Option<(&str, &str)> {
     number.contains(|character: char| character.is_ascii_digit()).then_some((number, last))
 }
 
-/// Whether the table of promises has a row of this number.
+/// Returns whether the table of promises has a row with this number.
 fn has_row(tree: &Tree, wanted: &str) -> bool {
     let rows = tree.get(PATH).into_iter().flat_map(|file| file.text.lines()).filter_map(row);
     rows.map(|(number, _)| number).any(|number| number == wanted)
 }
 
-/// What stands in backquotes and has the form of a test.
+/// Returns the test names in backquotes.
 fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2).filter(|quoted| quoted.contains("::"))
 }
 
-/// Whether `crate/file::name` is a word in that file.
+/// Returns whether `name` in `crate/file::name` occurs as a word in that file.
 fn exists(tree: &Tree, test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return false };
     let Some((krate, file)) = path.split_once('/') else { return false };

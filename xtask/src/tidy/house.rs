@@ -1,21 +1,22 @@
-//! `cargo xtask house`: figures about the code: cycles, who uses whom, sizes, documentation, and what adding a kind of thing touches.
+//! `cargo xtask house`: prints code metrics: cycles, dependencies, sizes, documentation, and how many places an
+//! addition touches.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use super::modules::{Graph, graphs};
 use super::source::{File, Tree};
 
-/// How many of each list are printed.
+/// How many entries of each list to print.
 const SHOWN: usize = 8;
 
-/// A thing that is there already, by which to count what another of its kind touches.
+/// An existing example of a kind, to count the places that another one would touch.
 struct Sample {
     kind: &'static str,
     name: &'static str,
-    /// Its own files: all that is in a file or folder of this name is its own.
+    /// Name of its own files: everything in a file or directory with this name.
     own: &'static str,
-    /// The words by which other files name it.
+    /// The texts with which other files refer to it.
     words: &'static [&'static str],
-    /// Where those files are.
+    /// Where to search those files.
     within: &'static str,
 }
 
@@ -51,7 +52,7 @@ const SAMPLES: &[Sample] = &[
     Sample { kind: "column", name: "tasks.cost", own: "", words: &["cost"], within: "crates/store/" },
 ];
 
-/// Prints all figures.
+/// Prints all metrics.
 pub(super) fn print(tree: &Tree) {
     let graphs = graphs(tree);
     crates(tree, &graphs);
@@ -134,7 +135,7 @@ fn sizes(tree: &Tree) {
     table("functions", &mut functions, &[10, 25, 50, 100]);
 }
 
-/// How many have up to so many lines, and the longest.
+/// Prints a histogram by number of lines, and the longest.
 fn table(what: &str, all: &mut [(usize, String)], steps: &[usize]) {
     all.sort_unstable_by(|a, b| b.cmp(a));
     let mut below = 0;

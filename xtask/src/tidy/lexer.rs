@@ -1,17 +1,17 @@
-//! Tells code, string literals and comments of Rust source apart, so that a rule about code is not broken by words.
+//! Tells code, string literals and comments of Rust source apart, so that rules about code ignore text.
 //!
-//! It knows just enough of the language for that: nested comments, raw strings, and that `'a` may be a lifetime.
+//! Knows just enough of the language for that: nested comments, raw strings, and that `'a` may be a lifetime.
 
 /// What a byte of a source file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Code,
-    /// String and character literals, quotes included.
+    /// String and character literals, with their quotes.
     Literal,
     Comment,
 }
 
-/// One class per byte of `text`.
+/// Returns a class for each byte of `text`.
 pub(super) fn classify(text: &str) -> Vec<Class> {
     let bytes = text.as_bytes();
     let mut classes = Vec::with_capacity(bytes.len());
@@ -24,7 +24,7 @@ pub(super) fn classify(text: &str) -> Vec<Class> {
     classes
 }
 
-/// Class and length of the piece that begins at `at`.
+/// Returns class and length of the token at `at`.
 fn next(bytes: &[u8], at: usize) -> (Class, usize) {
     let rest = &bytes[at..];
     let fresh_word = at == 0 || !is_word(bytes[at - 1]);
@@ -81,7 +81,7 @@ fn string(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// A character literal, unless the quote begins a lifetime or a label.
+/// Returns the length of a character literal, unless the quote starts a lifetime or a label.
 fn character(rest: &[u8]) -> Option<usize> {
     if rest.get(1) == Some(&b'\\') {
         let close = rest.iter().skip(3).position(|&byte| byte == b'\'')?;
@@ -95,7 +95,7 @@ fn character(rest: &[u8]) -> Option<usize> {
     (rest.get(1 + first) == Some(&b'\'')).then_some(first + 2)
 }
 
-/// `r"…"`, `r#"…"#`, and the same with a `b` or `c` before.
+/// Returns the length of `r"…"` or `r#"…"#`, also with a `b` or `c` prefix.
 fn raw_string(rest: &[u8]) -> Option<usize> {
     let after_kind = usize::from(rest[0] == b'b' || rest[0] == b'c');
     if rest.get(after_kind) != Some(&b'r') {

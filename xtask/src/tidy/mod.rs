@@ -1,6 +1,6 @@
-//! `cargo xtask tidy`: the repository's own rules, each with its reason, as a table in [`rules`].
+//! `cargo xtask tidy`: checks the repository's own rules, a table with reasons in [`rules`].
 //!
-//! Rules look at text, not at types: what the compiler and clippy can see is left to them.
+//! Rules check text, not types. The compiler and clippy check the rest.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 mod coverage;
@@ -15,10 +15,10 @@ mod tests;
 use crate::{Stop, shell};
 use source::Tree;
 
-/// One rule of the repository.
+/// A rule of the repository.
 struct Rule {
     name: &'static str,
-    /// Why it exists, as a sentence for whoever broke it.
+    /// Why it exists, as a sentence for the person who broke it.
     reason: &'static str,
     check: fn(&Tree) -> Vec<Finding>,
 }
@@ -32,7 +32,7 @@ struct Finding {
     what: String,
 }
 
-/// Checks the tree; every finding is printed with its rule's reason.
+/// Checks the tree. Prints every finding with the reason of its rule.
 pub(crate) fn run() -> Result<(), Stop> {
     let tree = Tree::read(&shell::root())?;
     let mut count = 0_usize;
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<(), Stop> {
     Ok(())
 }
 
-/// Prints the figures of the modules, files and functions.
+/// Prints metrics of modules, files and functions.
 pub(crate) fn house() -> Result<(), Stop> {
     house::print(&Tree::read(&shell::root())?);
     Ok(())

@@ -1,14 +1,14 @@
-//! The modules of each crate and which of them use which: what `cargo xtask house` prints, and the rule that no cycle comes in.
+//! The module graph of each crate, for `cargo xtask house` and for the rule against new cycles.
 //!
-//! The graph is textual. An edge is a path that begins with `crate` or `super`, outside of tests; a name that a module re-exports leads to the
-//! module that it comes from.
+//! The graph is textual. An edge is a path that starts with `crate` or `super`, outside tests. A re-exported name
+//! leads to the module it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use super::source::{File, Tree};
 
-/// Folders inside of crates whose modules use each other in cycles, and how many modules may. It only gets shorter.
+/// Directories with module cycles, and how many modules may be in them. Only shorten this list.
 const INSIDE: &[(&str, usize)] = &[
     ("crates/app/src/prove", 2),
     ("crates/app/src/serve", 3),
@@ -34,18 +34,18 @@ const INSIDE: &[(&str, usize)] = &[
     ("crates/testkit/src/model", 5),
 ];
 
-/// The modules of one folder of a crate.
+/// The modules in one directory of a crate.
 pub(crate) struct Graph {
-    /// The folder of the crate below `crates/`.
+    /// The crate's directory below `crates/`.
     pub(crate) name: String,
-    /// The folder inside of it; empty for the modules at the top.
+    /// The directory inside the crate; empty for top-level modules.
     pub(crate) folder: String,
-    /// Module by module, those that it uses.
+    /// The modules that each module uses.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
-    /// The modules that can reach themselves through others, in groups.
+    /// Returns the modules that can reach themselves through others, in groups.
     pub(crate) fn cycles(&self) -> Vec<Vec<&str>> {
         let reach: BTreeMap<&str, BTreeSet<&str>> =
             self.uses.keys().map(|module| (module.as_str(), self.reached_from(module))).collect();
@@ -75,7 +75,7 @@ impl Graph {
     }
 }
 
-/// The graph of every crate: its modules at the top, and after it one for each folder inside.
+/// Returns the graphs of all crates: top-level modules first, then one graph for each directory.
 pub(crate) fn graphs(tree: &Tree) -> Vec<Graph> {
     let mut crates: BTreeMap<&str, Vec<(&File, Vec<&str>)>> = BTreeMap::new();
     for file in tree.rust() {
@@ -89,7 +89,7 @@ pub(crate) fn graphs(tree: &Tree) -> Vec<Graph> {
     crates.into_iter().flat_map(|(name, files)| of_crate(name, &files)).collect()
 }
 
-/// `a/b.rs` and `a/b/mod.rs` are the module `a::b`; the root is empty.
+/// Maps `a/b.rs` and `a/b/mod.rs` to the module `a::b`; the root is empty.
 fn module_path(inside: &str) -> Vec<&str> {
     let path = inside.trim_end_matches(".rs");
     path.split('/').filter(|part| !["lib", "main", "mod"].contains(part)).collect()
@@ -98,10 +98,10 @@ fn module_path(inside: &str) -> Vec<&str> {
 /// A module by its path from the root.
 type Module = Vec<String>;
 
-/// What the paths of a crate lead to.
+/// What the paths in a crate refer to.
 struct Names {
     modules: BTreeSet<Module>,
-    /// What each module re-exports: its name, and the path that it stands for.
+    /// Re-exports of each module: the name, and the path it stands for.
     exports: BTreeMap<Module, BTreeMap<String, Module>>,
 }
 
@@ -120,7 +120,7 @@ impl Names {
         Self { modules: files.iter().map(|(_, path)| owned(path)).collect(), exports }
     }
 
-    /// The module that a path ends in, with re-exports followed. `None` for a path out of the crate.
+    /// Returns the module of a path, following re-exports. `None` for a path that leaves the crate.
     fn module_of(&self, path: &[String], depth: usize) -> Option<Module> {
         let mut at = Module::new();
         for (index, name) in path.iter().enumerate() {
@@ -140,7 +140,7 @@ impl Names {
     }
 }
 
-/// A path as written in the module `here`, from the root. One that begins with a name begins in `here`.
+/// Resolves a path written in module `here`, from the root. A path that starts with a name starts in `here`.
 fn absolute(here: &[String], written: &[String]) -> Module {
     let mut at: Module = here.to_vec();
     let mut rest = written;
@@ -177,7 +177,7 @@ fn of_crate(name: &str, files: &[(&File, Vec<&str>)]) -> Vec<Graph> {
             }
             let Some(target) = names.module_of(&absolute(&here, &written), 0) else { continue };
             let common = here.iter().zip(&target).take_while(|(mine, other)| mine == other).count();
-            // A module and the folder that it is in are one subject.
+            // A module and its parent directory belong together, so this is no edge.
             if let (Some(own), Some(other)) = (here.get(common), target.get(common)) {
                 let folder = graphs.entry(here[..common].to_vec()).or_default();
                 folder.entry(own.clone()).or_default().insert(other.clone());
@@ -188,7 +188,8 @@ fn of_crate(name: &str, files: &[(&File, Vec<&str>)]) -> Vec<Graph> {
     graphs.into_iter().map(graph).collect()
 }
 
-/// Every path with at least two names in it, with its place; groups in braces are taken apart. `wanted` is asked with the text before.
+/// Finds every path of at least two names, with its offset. Expands groups in braces. Calls `wanted` with the text
+/// before.
 fn uses(code: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     let is_word = |it: char| it.is_alphanumeric() || it == '_';
@@ -211,7 +212,7 @@ fn uses(code: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, Vec<String>)> 
     found
 }
 
-/// Reads one path and gives every path in it to `take`. Returns how much was read.
+/// Parses one path and passes every path in it to `take`. Returns the length.
 fn path(text: &str, prefix: &mut Vec<String>, take: &mut dyn FnMut(&[String])) -> usize {
     let depth = prefix.len();
     let mut at = 0;
@@ -230,14 +231,14 @@ fn path(text: &str, prefix: &mut Vec<String>, take: &mut dyn FnMut(&[String])) -
             return at;
         }
     }
-    // `self` at the end of a group is the group's own name.
+    // `self` at the end of a group is the group itself.
     let own = prefix.last().is_some_and(|last| last == "self") && prefix.len() > 1;
     take(&prefix[..prefix.len() - usize::from(own)]);
     prefix.truncate(depth);
     at
 }
 
-/// Reads what stands in braces, up to the closing one.
+/// Parses a group in braces. Returns the length, including the closing brace.
 fn list(text: &str, prefix: &mut Vec<String>, take: &mut dyn FnMut(&[String])) -> usize {
     let mut at = 0;
     while let Some(next) = text[at..].chars().next() {
@@ -246,7 +247,7 @@ fn list(text: &str, prefix: &mut Vec<String>, take: &mut dyn FnMut(&[String])) -
         }
         if next.is_alphanumeric() || next == '_' {
             at += path(&text[at..], prefix, take);
-            // `as` and what follows it are no paths.
+            // Skip `as` and the alias.
             at += text[at..].find([',', '}']).unwrap_or(text.len() - at);
         } else {
             at += next.len_utf8();
@@ -260,7 +261,8 @@ fn first_name(text: &str) -> &str {
     &text[..end]
 }
 
-/// The rule: no cycle between the modules of a crate, and no folder with more modules in cycles than [`INSIDE`] says.
+/// The rule: no cycles between the modules of a crate, and no directory with more modules in cycles than [`INSIDE`]
+/// allows.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for graph in graphs(tree) {
@@ -287,7 +289,7 @@ mod tests {
         Tree { files: files.iter().map(file).collect() }
     }
 
-    /// The cycle goes through a name that the root re-exports, a group in braces and a nested module.
+    /// The cycle goes through a re-export of the root, a group in braces and a nested module.
     #[test]
     fn a_circle_is_found_whichever_way_it_is_written() {
         let tree = tree(&[
@@ -313,7 +315,7 @@ mod tests {
         assert_eq!(check(&tree), []);
     }
 
-    /// Re-exports of a folder's own modules lead to them, and what is in the folder itself is no edge.
+    /// Re-exports of a directory's own modules lead to these, and items of the directory itself are no edges.
     #[test]
     fn a_circle_inside_of_a_folder_is_found() {
         let tree = tree(&[

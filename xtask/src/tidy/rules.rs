@@ -1,9 +1,9 @@
-//! The rules, each with the reason that whoever breaks it is told. The first table is the one to extend.
+//! The rules, each with the reason that is printed when it is broken. To add one, extend the first table.
 
 use super::source::{File, Tree};
 use super::{Finding, Rule};
 
-/// Longest Rust file, tests included: beyond it nobody has the file's one subject in their head.
+/// Maximum length of a Rust file with its tests: longer files are hard to keep in mind.
 const MOST_LINES: usize = 600;
 
 pub(super) const ALL: &[Rule] = &[
@@ -87,12 +87,12 @@ pub(super) const ALL: &[Rule] = &[
     },
 ];
 
-/// Whether this place is shipped: neither a test nor a chore.
+/// Returns whether this code is shipped: neither a test nor xtask.
 fn product(file: &File, offset: usize) -> bool {
     file.path.starts_with("crates/") && !file.is_test_at(offset)
 }
 
-/// Whether the file is this module or below it: `a/b` covers `a/b.rs` and `a/b/c.rs`, not `a/bc.rs`.
+/// Returns whether a file is in a module: `a/b` covers `a/b.rs` and `a/b/c.rs`, but not `a/bc.rs`.
 fn within(file: &File, module: &str) -> bool {
     file.path.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
@@ -105,7 +105,7 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Offsets where `needle` stands as a word of its own: `print!` is not found in `println!` nor in `eprint!`.
+/// Returns offsets where `needle` is a whole word: finds `print!` neither in `println!` nor in `eprint!`.
 pub(super) fn words<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
     let apart = |a: Option<char>, b: Option<char>| !(a.is_some_and(is_word) && b.is_some_and(is_word));
     text.match_indices(needle).map(|(at, _)| at).filter(move |&at| {
@@ -115,7 +115,7 @@ pub(super) fn words<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = 
     })
 }
 
-/// Every place in Rust code where one of `needles` stands and `here` says that it matters.
+/// Finds every occurrence of `needles` in Rust code for which `here` returns true.
 fn code_without(tree: &Tree, needles: &[&str], here: fn(&File, usize) -> bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
@@ -159,10 +159,10 @@ fn notes_to_self(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A path that begins in someone's home or in a checkout's folder. `/home` alone is a place that every system has.
+/// Finds paths in someone's home or checkout. `/home` alone is fine: every system has it.
 fn machine_paths(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // The examples that test this rule must have such a path, and documents that are quoted whole have what they have.
+    // The tests of this rule need such paths, and documents that are quoted whole stay unchanged.
     let elsewhere = |path: &str| !path.starts_with("xtask/src/tidy/") && !path.starts_with("docs/seeds/");
     for file in tree.files.iter().filter(|file| elsewhere(&file.path)) {
         for start in ["/home/", "/root/", "/work/", "/Users/"] {
@@ -179,7 +179,7 @@ fn machine_paths(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The literal `"git"` in a line about a program. A folder may be called so too, and core starts nothing.
+/// Finds the literal `"git"` in lines about programs. A directory may have this name too, and core starts nothing.
 fn one_git(tree: &Tree) -> Vec<Finding> {
     const ABOUT: &[&str] = &["program", "command", "spawn", "exec", "new(", "which"];
     let mut findings = Vec::new();
@@ -226,7 +226,8 @@ fn pure_core(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Which of our crates each may depend on. A crate without an entry may depend on all: the binary and the testkit.
+/// Which of our crates each one may depend on. Crates without an entry (the binary and the testkit) may depend on
+/// all.
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("store", &["acquit-core"]),
@@ -236,7 +237,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("web", &["acquit-core", "acquit-run", "acquit-store", "acquit-app"]),
 ];
 
-/// What tests may use besides; never a normal dependency of anything.
+/// May be a dev-dependency of any crate, never a normal dependency.
 const TESTKIT: &str = "acquit-testkit";
 
 fn crate_directions(tree: &Tree) -> Vec<Finding> {
@@ -272,7 +273,7 @@ fn crate_directions(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Section and package of every dependency, also of those for one platform and of renamed ones.
+/// Returns section and package of every dependency, including platform-specific and renamed ones.
 fn dependencies(manifest: &toml::Table) -> Vec<(&'static str, String)> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let platforms = targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
@@ -318,8 +319,8 @@ fn reasoned_exceptions(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust() {
         let code = file.code();
         for (offset, _) in code.match_indices("clippy::disallowed_") {
-            // The attribute that this stands in reaches from the last `[` before to the first `]` after: lint names
-            // and blanked strings contain neither.
+            // The enclosing attribute extends from the last `[` before to the first `]` after: lint names and blanked
+            // strings contain neither.
             let attribute = code[..offset].rfind('[').map(|open| {
                 let close = code[offset..].find(']').map_or(code.len(), |length| offset + length);
                 &code[open..close]

@@ -1,31 +1,31 @@
-//! The files that the rules look at: the repository's own text, with Rust files taken apart.
+//! The files that the rules check: the repository's own text, with Rust files classified by byte.
 
 use std::path::Path;
 
 use super::lexer::{Class, classify};
 use crate::Stop;
 
-/// Larger than any text of ours; beyond it a file is data.
+/// Files larger than any text of ours are data.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Every text file of the repository that a person wrote.
+/// All hand-written text files of the repository.
 pub(crate) struct Tree {
     pub(crate) files: Vec<File>,
 }
 
-/// One file, by its path from the root with `/` between the parts.
+/// A file, with its path from the root, separated by `/`.
 pub(crate) struct File {
     pub(crate) path: String,
     pub(crate) text: String,
-    /// For a Rust file; empty for others.
+    /// Class of each byte of a Rust file; empty for others.
     classes: Vec<Class>,
     /// Byte ranges of items under `#[cfg(test)]`.
     tests: Vec<(usize, usize)>,
 }
 
 impl Tree {
-    /// Reads the tree below `root`. Build output (folders with a `CACHEDIR.TAG`), `.git` and `fixtures` are not ours
-    /// to judge: what tests feed to the program may be as bad as it likes.
+    /// Reads the tree below `root`. Skips build output (directories with a `CACHEDIR.TAG`), `.git` and `fixtures`:
+    /// test input may break any rule.
     pub(crate) fn read(root: &Path) -> Result<Self, Stop> {
         let mut files = Vec::new();
         walk(root, "", &mut files).map_err(Stop::doing("read the repository"))?;
@@ -33,7 +33,7 @@ impl Tree {
         Ok(Self { files })
     }
 
-    /// The Rust files.
+    /// Returns the Rust files.
     pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.is_rust())
     }
@@ -49,7 +49,7 @@ fn walk(root: &Path, below: &str, files: &mut Vec<File>) -> std::io::Result<()> 
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         let kind = entry.file_type()?;
-        // In a linked worktree `.git` is a file that names a folder of this machine.
+        // In a linked worktree, `.git` is a file with a path of this machine.
         if name == ".git" {
             continue;
         }
@@ -60,7 +60,7 @@ fn walk(root: &Path, below: &str, files: &mut Vec<File>) -> std::io::Result<()> 
                 walk(root, &path, files)?;
             }
         } else if kind.is_file() && entry.metadata()?.len() <= LARGEST {
-            // What is not UTF-8 is no text of ours.
+            // Skip files that are not UTF-8.
             if let Ok(text) = std::fs::read_to_string(entry.path()) {
                 files.push(File::new(path, text));
             }
@@ -81,17 +81,17 @@ impl File {
         is_rust(&self.path)
     }
 
-    /// The code alone: comments and literals are blanks, so that offsets and lines stay.
+    /// Returns the code only: comments and literals are blanked, so that offsets and lines stay the same.
     pub(super) fn code(&self) -> String {
         self.only(&[Class::Code])
     }
 
-    /// Code and literals, without comments.
+    /// Returns code and literals, without comments.
     pub(super) fn code_and_literals(&self) -> String {
         self.only(&[Class::Code, Class::Literal])
     }
 
-    /// The comments alone.
+    /// Returns the comments only.
     pub(super) fn comments(&self) -> String {
         self.only(&[Class::Comment])
     }
@@ -103,11 +103,11 @@ impl File {
                 *byte = b' ';
             }
         }
-        // A class covers whole characters; were it not so, a lossy view still finds what it looks for.
+        // A class covers whole characters; if not, a lossy view is still good enough.
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The functions outside of tests, with their lines.
+    /// Returns the functions outside tests, with their numbers of lines.
     pub(super) fn functions(&self) -> Vec<(String, usize)> {
         let code = self.code();
         let mut found = Vec::new();
@@ -126,12 +126,13 @@ impl File {
         found
     }
 
-    /// The line of a byte offset, counted from 1.
+    /// Returns the line of a byte offset, counted from 1.
     pub(super) fn line_of(&self, offset: usize) -> usize {
         1 + self.text[..offset].matches('\n').count()
     }
 
-    /// Whether this place is test code: a file of a test or a benchmark, an example, the testkit, or an item under `#[cfg(test)]`.
+    /// Returns whether this is test code: a test, benchmark or example file, the testkit, or an item under
+    /// `#[cfg(test)]`.
     pub(super) fn is_test_at(&self, offset: usize) -> bool {
         let parts: Vec<&str> = self.path.split('/').collect();
         let name = parts.last().copied().unwrap_or_default();
@@ -149,7 +150,7 @@ fn is_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
-/// Where the items under `#[cfg(test)]` begin and end.
+/// Returns the byte ranges of items under `#[cfg(test)]`.
 fn test_items(code: &str) -> Vec<(usize, usize)> {
     if code.contains("#![cfg(test)]") {
         return vec![(0, code.len())];
@@ -158,7 +159,7 @@ fn test_items(code: &str) -> Vec<(usize, usize)> {
     starts.map(|at| (at, item_end(code, at))).collect()
 }
 
-/// The end of the item that begins at `at`: its closing brace, or a semicolon before any brace.
+/// Returns the end of the item that starts at `at`: its closing brace, or a semicolon before any brace.
 fn item_end(code: &str, at: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, byte) in code.bytes().enumerate().skip(at) {

@@ -1,9 +1,9 @@
-//! For every rule a tree that breaks it, where, and one beside it that does not.
+//! For every rule, a tree that breaks it, where, and a similar one that does not.
 
 use super::rules::ALL;
 use super::source::{File, Tree};
 
-/// A rule, a file that breaks it, the lines where, and a file that keeps it though it looks alike.
+/// A rule, a file that breaks it, the lines, and a similar file that does not.
 struct Example {
     rule: &'static str,
     broken: (&'static str, &'static str),
