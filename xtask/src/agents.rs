@@ -28,8 +28,7 @@ const PROGRAMS: &[(&str, &[&str])] = &[
         "claude",
         &["@anthropic-ai/claude-code-linux-x64/claude", "@anthropic-ai/claude-code-linux-arm64/claude"],
     ),
-    // Without the package that selects the platform: npm requires all platforms then, and not every registry has
-    // them.
+    // Only the platform's package: the main one makes npm require all platforms, and not every registry has those.
     ("opencode", &["opencode-linux-x64/bin/opencode"]),
     ("codex", &["@openai/codex/bin/codex.js"]),
     ("gemini", &["@google/gemini-cli/bundle/gemini.js"]),

@@ -1,8 +1,8 @@
-# Runs suites in cgroups that systemd delegated, as an ordinary user. Ends with 0 if all of them passed and the kernel did its part.
+# Runs test suites as an ordinary user in cgroups that systemd delegates. Exits with 0 if all pass and the kernel enforced its limits.
 echo "Linux $(uname -r), $(systemctl --version | head -n 1), user $(id -un), $(cut -d: -f3 /proc/self/cgroup)"
 cp /payload/acquit /payload/hostile /payload/hostile-test /payload/sandbox-test "$HOME/"
 cat > "$HOME/inside.sh" <<'END'
-# $1 what delegated it; the rest are a suite and its tests.
+# $1: the kind of unit that delegates the cgroup; the rest: a test suite and its tests.
 how=$1
 shift
 own=/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)
@@ -12,7 +12,7 @@ export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 ulimit -n 20000
 "$@" --exact --nocapture --test-threads 1
 code=$?
-# Counts also what happened in cgroups below that are gone.
+# This includes events of child cgroups that are gone.
 kills=$(sed -n 's/^oom_kill //p' "$base/memory.events")
 echo "$how: exit $code; the kernel ended $kills processes for memory in $base"
 if [ "$code" = 0 ] && [ "$kills" -ge "${KILLS:-1}" ]; then exit 0; fi
@@ -27,13 +27,13 @@ failed=0
 words=$(cat /payload/words)
 if [ -z "$words" ]; then
     words="heavy_an_agent_with_its_model_is_limited heavy_a_gate_without_network_is_limited"
-    # What a cgroup limits: memory and processes. Bombs of other kinds meet the same limits without one, and take longer than these.
+    # A cgroup limits memory and processes. Other kinds of bombs hit the same limits without a cgroup, and take longer.
     bombs="fork-bomb,thread-bomb,memory-bomb,memory-bomb-spread,memory-bomb-among-orphans,memfd-bomb,memory-bomb-shared"
     export ACQUIT_HOSTILE_ONLY="$bombs,memory-bomb-in-flight,memory-bomb-sockets,memory-bomb-untouched,memory-bomb-backlog,fill-shm"
 fi
 # shellcheck disable=SC2086
 scope "$HOME/hostile-test" $words || failed=1
-# From inside, the cgroup cannot be left or changed.
+# Programs inside cannot leave or change the cgroup.
 ACQUIT_HOSTILE_ONLY=cgroup,cgroup-release,write-system,sys-write,raise-limits,oom-immune
 KILLS=0
 export ACQUIT_HOSTILE_ONLY KILLS

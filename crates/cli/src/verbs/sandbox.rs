@@ -31,7 +31,7 @@ pub struct Wanted {
     pub write: Vec<PathBuf>,
     /// What to do if the machine cannot enforce everything.
     pub mode: Mode,
-    /// Working directory under a policy, if visible there [default: the current directory].
+    /// Working directory under a policy, if visible there. Without it, the current directory.
     pub start: Option<PathBuf>,
     /// The program and its arguments; empty to print the policy.
     pub command: Vec<OsString>,

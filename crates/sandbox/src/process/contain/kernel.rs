@@ -88,7 +88,7 @@ pub(super) fn landlock_allow(ruleset: &OwnedFd, place: impl AsFd, allowed: u64) 
     .map(drop)
 }
 
-/// Applies the rules to this process and its future children. Requires no_new_privs.
+/// Applies the rules to this process and its future children. Requires `no_new_privs`.
 pub(super) fn landlock_enforce(ruleset: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: only a descriptor is passed.
     result(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) }).map(drop)

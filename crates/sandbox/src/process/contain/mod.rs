@@ -125,8 +125,8 @@ fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
     };
     let policy = policy.as_ref();
     if policy.is_some() {
-        // Set this here: root outside the namespaces makes it final. Later, this process hides its own files in
-        // /proc.
+        // Set this here: done by root outside the namespaces, it is final. Later, the process's files in /proc are
+        // closed to itself.
         let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
     }
     sys::reset_signals();
