@@ -1,4 +1,4 @@
-//! The command line. The doc comments are the help.
+//! The command line. The doc comments of verbs and options are the help text.
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -47,7 +47,7 @@ pub struct Args {
     pub color: Colour,
 }
 
-/// What to do about trust.
+/// Arguments of `acquit trust`.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct TrustArgs {
     /// Show what `.acquit/` asks for and whether it is trusted; change nothing.
@@ -72,7 +72,7 @@ pub enum Colour {
     Never,
 }
 
-/// What acquit can do.
+/// The verbs.
 #[derive(Subcommand, Debug)]
 pub enum Verb {
     /// Write `.acquit/` with gates that fit this repository, and check that they work.
@@ -574,7 +574,7 @@ fn network(text: &str) -> Result<acquit_core::sandbox::Network, &'static str> {
     acquit_core::sandbox::Network::from_name(text).ok_or("must be off, model or open")
 }
 
-/// A kind of file that people write.
+/// A kind of configuration file.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Form {
     /// `.acquit/acquit.toml`, and your own config.toml.

@@ -14,7 +14,7 @@ Examples:
   acquit agents --ask claude codex
   acquit agents --json";
 
-/// Which agents are tried, and how.
+/// Which agents to try, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Agents {
     /// Try only these [default: all]

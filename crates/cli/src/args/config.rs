@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-/// What can be done with the configuration.
+/// Subcommands of `acquit config`.
 #[derive(Subcommand, Debug)]
 pub enum ConfigVerb {
     /// Show every value that is set.

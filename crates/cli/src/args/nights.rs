@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use acquit_core::ids::Name;
 
-/// What can be done with schedules.
+/// Subcommands of `acquit schedule`.
 #[derive(Subcommand, Debug)]
 pub enum ScheduleVerb {
     /// List schedules with their next run and last result.
@@ -55,7 +55,7 @@ pub fn night(text: &str) -> Result<WhichNight, String> {
     name.map_err(|_| "name a date such as 2026-06-01, or a schedule".to_owned())
 }
 
-/// What can be done with the service.
+/// Subcommands of `acquit service`.
 #[derive(Subcommand, Debug)]
 pub enum ServiceVerb {
     /// Install and start the service for this repository.

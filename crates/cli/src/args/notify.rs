@@ -3,7 +3,7 @@
 use acquit_core::ids::Name;
 use clap::Subcommand;
 
-/// What can be done with channels.
+/// Subcommands of `acquit notify`.
 #[derive(Subcommand, Debug)]
 pub enum NotifyVerb {
     /// Send a test message, by every channel or by one, and say whether it arrived.

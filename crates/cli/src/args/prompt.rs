@@ -3,7 +3,7 @@
 use acquit_core::ids::Name;
 use clap::Subcommand;
 
-/// What can be done with prompts.
+/// Subcommands of `acquit prompt`.
 #[derive(Subcommand, Debug)]
 pub enum PromptVerb {
     /// Show the prompt of a stage, for a task or a new title. Starts nothing.

@@ -26,7 +26,7 @@ Examples:
   acquit prove --attest proof.json --sign
   acquit prove --save                 # also write the detected gates to .acquit/";
 
-/// The change, and how it is judged.
+/// The change, and how to judge it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Proved {
     /// A branch, a commit, a range such as `main..topic`, or a pull request by number or address [default: the current branch with
@@ -89,7 +89,7 @@ pub enum CiForge {
     Gitlab,
 }
 
-/// A hook that is answered.
+/// A hook that `acquit prove --hook` can run as.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// Claude Code: `Stop`.

@@ -2,7 +2,7 @@
 
 use super::Means;
 
-/// What is to be reviewed.
+/// What to review.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("workflow", |arg| arg.help("Another workflow than `review`")))]
 pub struct Reviewed {

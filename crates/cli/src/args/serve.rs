@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use acquit_web::access::{Exposure, Origin};
 
-/// How the daemon and its dashboard run.
+/// Arguments of the daemon and its dashboard.
 #[derive(clap::Args, Debug)]
 pub struct ServeArgs {
     /// Run what is due now, then exit. Serves no dashboard.
@@ -37,7 +37,7 @@ pub struct ServeArgs {
     pub link: bool,
 }
 
-/// How others can reach the dashboard and the API.
+/// Options that expose the dashboard and the API to other machines.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Exposed {
     /// Serve TLS with the certificate chain in this PEM file.

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-/// What can be done with the store as a whole.
+/// Subcommands of `acquit store`.
 #[derive(Debug, Subcommand)]
 pub enum StoreVerb {
     /// Move all tasks and their history to an empty store.

@@ -7,7 +7,7 @@ use acquit_core::ids::{Name, TaskId};
 use acquit_core::task::TICKET;
 use acquit_core::time::Span;
 
-/// A task to be made.
+/// A task to create.
 #[derive(clap::Args, Debug, Default)]
 pub struct NewTask {
     /// The task in one line; or the id of an existing task.
@@ -88,7 +88,7 @@ impl NewTask {
     }
 }
 
-/// By what a task is done, where that is not as the project says.
+/// Overrides of the project's workflow, agent and model.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct Means {
     /// Use this workflow.
@@ -102,7 +102,7 @@ pub struct Means {
     pub model: Option<String>,
 }
 
-/// What can be done with tasks.
+/// Subcommands of `acquit task`.
 #[derive(Subcommand, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one, read from the command line")]
 pub enum TaskVerb {

@@ -3,7 +3,7 @@
 use acquit_web::access::Role;
 use clap::Subcommand;
 
-/// What can be done with tokens.
+/// Subcommands of `acquit token`.
 #[derive(Subcommand, Debug)]
 pub enum TokenVerb {
     /// Make a token and print it. It is shown once; only its hash is kept.

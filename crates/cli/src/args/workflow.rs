@@ -3,7 +3,7 @@
 use acquit_core::ids::Name;
 use clap::{Subcommand, ValueEnum};
 
-/// What can be done with workflows.
+/// Subcommands of `acquit workflow`.
 #[derive(Subcommand, Debug)]
 pub enum WorkflowVerb {
     /// List workflows and where each comes from.
@@ -37,7 +37,7 @@ pub enum WorkflowVerb {
     },
 }
 
-/// The parts of a workflow that can be copied.
+/// The part of a workflow to copy.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ejected {
     /// Its own file.
