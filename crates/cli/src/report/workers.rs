@@ -1,11 +1,11 @@
-//! Workers, and the legs that wait for one.
+//! Prints workers, and the legs that wait for one.
 
 use acquit_app::workers::{Shown, Waiting, Workers};
 
 use super::{Look, Printer, table, text};
 
 impl Printer {
-    /// Shows who is there and what waits for whom.
+    /// Prints the workers, and why legs are waiting.
     pub fn workers(self, found: &Workers) {
         if found.workers.is_empty() {
             self.say("no workers; `acquit worker` starts one (docs/fleet.md)");

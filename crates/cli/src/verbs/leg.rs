@@ -79,7 +79,7 @@ fn run(
     Err(cli.app.runtime.spawner.become_again(&args).into())
 }
 
-/// Makes a claim what a worker runs: on its own copy of the repository, with its own word on secrets and safety.
+/// Adapts a claim to this worker: its own clone of the repository, and its own configuration for secrets and safety.
 fn prepare(cli: &Cli, store: &mut dyn Store, claim: &mut Claim) -> Result<(), Error> {
     let Some(key) = claim.definition.travel.repository.clone() else { return Ok(()) };
     let source = fleet::clone(&cli.app.runtime, store, &key, claim.leg.id.task)?;

@@ -1,4 +1,4 @@
-//! `acquit worker` and `acquit workers`: running legs of a store that many machines share, and looking at who does.
+//! `acquit worker` and `acquit workers`: runs legs of a store that many machines share, and lists the workers.
 
 use acquit_app::worker::{self, Options};
 use acquit_app::{Error, workers};
@@ -7,7 +7,7 @@ use crate::args::{FleetVerb, WorkerArgs};
 use crate::cli::Cli;
 use crate::exit::Exit;
 
-/// Does one of them.
+/// Runs one of the commands.
 pub fn fleet(cli: Cli, verb: FleetVerb) -> Result<Exit, Error> {
     match verb {
         FleetVerb::Worker { args } => run(cli, args),
