@@ -1,7 +1,8 @@
-//! A judgement as evidence: an in-toto statement with a predicate of our own, and its check against a repository.
+//! Attests a judgement as an in-toto statement with our own predicate, and verifies such a statement against a
+//! repository.
 //!
-//! The statement names the commit and the tree that were judged, and says what was executed there, how that ended, and the hash of
-//! everything that was printed. Whoever reads it can look up all of these. docs/prove.md describes the predicate.
+//! The statement names the judged commit and tree. It lists the executed commands, their results and the hash of their
+//! complete output, so that a reader can verify each of them. docs/prove.md describes the predicate.
 
 use std::path::{Path, PathBuf};
 
@@ -15,23 +16,23 @@ use crate::app::App;
 use crate::error::Error;
 use acquit_core::hex;
 
-/// The type of a statement.
+/// Type of an in-toto statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 
-/// The type of our predicate. A new form of it gets a new name.
+/// Type of our predicate. A new format gets a new name.
 const PREDICATE: &str = "urn:acquit:prove:v1";
 
-/// The largest statement that is read.
+/// Maximum size of a statement to read.
 const LARGEST: u64 = 64 << 20;
 
-/// The folder of copies of what the gates printed, beside a statement.
+/// Returns the folder beside a statement that keeps copies of the gates' output.
 pub fn logs_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".logs");
     name.into()
 }
 
-/// The file with the signature of a statement, beside it.
+/// Returns the signature file beside a statement.
 pub fn signature_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".sig");
@@ -41,50 +42,51 @@ pub fn signature_of(file: &Path) -> PathBuf {
 /// Whether a statement is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// It need not be.
+    /// Not signed, or no signature required.
     No,
-    /// It is, or must be.
+    /// Signed, or signature required.
     Yes,
 }
 
-/// What is asked of a statement.
+/// Requirements for a statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'d> {
     /// Whether it must be signed.
     pub signed: Sign,
-    /// The people whose SSH signatures are trusted; without it, those of the user's git.
+    /// File of trusted SSH signers. If `None`, uses the one configured in the user's git.
     pub allowed_signers: Option<&'d Path>,
 }
 
-/// Something that was looked up.
+/// Result of checking one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// What.
+    /// What was checked.
     pub what: String,
-    /// Whether it is as the statement says.
+    /// Whether it matches the statement.
     pub holds: bool,
-    /// How it is.
+    /// What the check found.
     pub found: String,
 }
 
-/// What a statement says, and whether the repository agrees.
+/// The content of a statement and whether the repository agrees with it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verified {
-    /// The judgement that it tells of.
+    /// The judgement the statement reports.
     pub decision: String,
-    /// Each thing that was looked up.
+    /// Result of each check.
     pub checked: Vec<Checked>,
 }
 
 impl Verified {
-    /// Whether all of it is as it says.
+    /// Returns whether every check matches the statement.
     pub fn holds(&self) -> bool {
         !self.checked.is_empty() && self.checked.iter().all(|one| one.holds)
     }
 }
 
 impl App {
-    /// Writes a judgement as a statement, and with [`Sign::Yes`] its signature by the key of the user's git beside it.
+    /// Writes a judgement as a statement. With [`Sign::Yes`], also writes a signature beside it, made with the key of
+    /// the user's git.
     pub fn attest(&self, report: &Report, file: &Path, sign: Sign) -> Result<(), Error> {
         let change = &report.change;
         let mut subject = vec![json!({ "name": "tree", "digest": { "gitTree": change.tree } })];
@@ -108,7 +110,7 @@ impl App {
         let text = format!("{text}\n");
         let signature = signature_of(file);
         let at = |path: &Path, source| Error::File { doing: "write", path: path.to_owned(), source };
-        // One of an earlier statement would not fit this one.
+        // Remove the signature of an earlier statement: it would not match this one.
         match std::fs::remove_file(&signature) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(at(&signature, error)),
             _ => {}
@@ -127,7 +129,7 @@ impl App {
         User::new(|name| self.runtime.environment.get(name).map(ToOwned::to_owned))
     }
 
-    /// Checks a statement against the repository that the command was called in, and its signature if there is one.
+    /// Checks a statement against the repository of the current directory, and verifies its signature if there is one.
     pub fn verify(&self, file: &Path, demand: &Demand<'_>) -> Result<Verified, Error> {
         let unreadable = |why: String| Error::Statement { path: file.to_owned(), why };
         let at = |source| Error::File { doing: "read", path: file.to_owned(), source };
@@ -214,7 +216,8 @@ impl App {
                     (true, true) => "it is the tree of HEAD",
                     (true, false) => "HEAD has another tree: what is checked out is not what was judged",
                 };
-                // A statement about a commit holds wherever that commit is; one about uncommitted work only where its files are.
+                // A statement about a commit holds wherever that commit exists. A statement about uncommitted work
+                // holds only where its files are.
                 let holds = same && (here || report["change"]["uncommitted"] == false);
                 checked.push(Checked { what: format!("tree {name}"), holds, found: said.to_owned() });
             }
@@ -229,7 +232,7 @@ impl App {
     }
 }
 
-/// Compares the copies of what the gates printed with their hashes. Copies that are not there are no contradiction.
+/// Compares the copies of the gates' output with their hashes. A missing copy is not a contradiction.
 fn check_logs(folder: &Path, report: &Value, checked: &mut Vec<Checked>) {
     for claim in report["claims"].as_array().into_iter().flatten() {
         let log = &claim["log"];
@@ -242,7 +245,7 @@ fn check_logs(folder: &Path, report: &Value, checked: &mut Vec<Checked>) {
     }
 }
 
-/// Whether the judgement follows from the claims that it stands with.
+/// Checks that the decision follows from the claims beside it.
 fn consistent(report: &Value, decision: &str) -> Checked {
     let broken = |claim: &Value| claim["status"] == "broken";
     let any = report["claims"].as_array().into_iter().flatten().any(broken);
@@ -252,7 +255,7 @@ fn consistent(report: &Value, decision: &str) -> Checked {
     Checked { what: format!("judgement {decision}"), holds, found: found.to_owned() }
 }
 
-/// A moment as text, in UTC.
+/// Formats a Unix time in milliseconds as UTC.
 fn jiff_text(milliseconds: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -1,8 +1,9 @@
-//! The hooks of agents that speak when a turn ends: an agent that says "done" too early is sent back with what is wrong.
+//! Stop hooks of agents: send an agent back with the problems if it ends its turn too early.
 //!
-//! Each agent has its own words for that; [`Agent`] knows them. What an agent sends is input: it is bounded, and read for the name of its
-//! session alone. *No agent is sent back for ever*: acquit itself counts how often, for each session, and lets the agent end after
-//! [`MOST_IN_A_ROW`] times without a success and [`MOST_IN_ALL`] times in all, whatever the agent says about earlier hooks.
+//! Each agent has its own hook format; [`Agent`] knows them. The agent's message is untrusted input: its size is
+//! limited, and only the session name is read from it. *An agent is never sent back forever*: acquit counts per
+//! session, and lets the agent end after [`MOST_IN_A_ROW`] times without success and [`MOST_IN_ALL`] times in total,
+//! whatever the agent claims about earlier hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -14,32 +15,32 @@ use super::report::{Decision, Report, Status};
 pub use crate::init::hooks::{Agent, MOST_IN_A_ROW};
 use acquit_core::hex;
 
-/// How often a session is sent back in all.
+/// How often a session is sent back in total.
 pub const MOST_IN_ALL: u32 = 20;
 
-/// The largest message of an agent that is read.
+/// Maximum size of an agent's message to read.
 pub const LARGEST: u64 = 4 << 20;
 
-/// The folder of the counts, in acquit's own.
+/// Folder of the counters in acquit's home.
 const FOLDER: &str = "hooks";
 
-/// How many sessions are remembered.
+/// Maximum number of sessions to remember.
 const MOST_SESSIONS: usize = 1_000;
 
-/// How many claims and lines an agent is told of at once.
+/// Maximum number of findings or lines to report to an agent for each claim.
 const MOST_TOLD: usize = 20;
 
-/// What an agent says when its turn ends.
+/// The message of an agent at the end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The session, by a name of ours.
+    /// Our own name for the session.
     pub session: String,
-    /// Whether the agent says that a hook has sent it back in this turn already.
+    /// Whether the agent says that a hook already sent it back in this turn.
     pub again: bool,
 }
 
 impl Turn {
-    /// Reads what an agent sent. What cannot be understood is a turn of a session without a name, in this folder.
+    /// Parses the agent's message. If it cannot be parsed, the turn belongs to an unnamed session of this folder.
     pub fn read(agent: Agent, bytes: &[u8], here: &Path) -> Self {
         let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let value: Value = serde_json::from_slice(text).unwrap_or_default();
@@ -56,20 +57,20 @@ impl Turn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Count {
-    /// Since it was last acquitted, or since a person spoke.
+    /// Since it was last acquitted, or since a person last spoke.
     pub in_a_row: u32,
-    /// In all.
+    /// In total.
     pub in_all: u32,
 }
 
 impl Count {
-    /// What is remembered of a session.
+    /// Loads the counter of a session.
     pub fn load(home: &Path, turn: &Turn) -> Self {
         let text = std::fs::read(file(home, turn)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Remembers it. An error here must not send an agent back without an end, so the caller lets it go then.
+    /// Saves the counter. If this fails, the caller lets the agent end: otherwise it could be sent back forever.
     pub fn save(self, home: &Path, turn: &Turn) -> std::io::Result<()> {
         let path = file(home, turn);
         let folder = path.parent().unwrap_or(home);
@@ -83,9 +84,9 @@ impl Count {
         std::fs::rename(&fresh, &path)
     }
 
-    /// Whether the session may be sent back once more, and the count if it is.
+    /// Returns the increased counter if the session may be sent back again.
     pub fn once_more(self, turn: &Turn) -> Option<Self> {
-        // A turn that no hook has lengthened begins with words of a person.
+        // A turn that no hook prolonged starts with a message of a person.
         let in_a_row = if turn.again { self.in_a_row } else { 0 };
         let next = Self { in_a_row: in_a_row + 1, in_all: self.in_all + 1 };
         (next.in_a_row <= MOST_IN_A_ROW && next.in_all <= MOST_IN_ALL).then_some(next)
@@ -96,17 +97,17 @@ fn file(home: &Path, turn: &Turn) -> PathBuf {
     home.join(FOLDER).join(format!("{}.json", turn.session))
 }
 
-/// What an agent is answered.
+/// The answer to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It goes on, and is told this.
+    /// Continue, with this text for the agent.
     SendBack(String),
-    /// It may end. A person is told this, if the agent can tell one.
+    /// End. The text is for a person, if the agent can show it to one.
     Let(String),
 }
 
 impl Answer {
-    /// The answer in the words of an agent.
+    /// Returns the answer in the agent's own format.
     pub fn in_words_of(&self, agent: Agent) -> Value {
         match (self, agent) {
             (Self::SendBack(reason), Agent::Claude | Agent::Codex) => {
@@ -124,7 +125,8 @@ impl Answer {
     }
 }
 
-/// What an agent is told about a change that is not acquitted: each claim that does not hold, what speaks against it, what to do.
+/// Describes for the agent why its change is not acquitted: each claim that does not hold, the evidence against it, and
+/// what to do.
 pub fn distilled(report: &Report) -> String {
     let mut lines = vec![
         "acquit judged your change and it is not done: these claims do not hold. Mend the code, not the tests; then end your turn again."
@@ -149,7 +151,7 @@ pub fn distilled(report: &Report) -> String {
     lines.join("\n")
 }
 
-/// The answer to a judgement, given how often the session was sent back before.
+/// Returns the answer to a judgement, given how often the session was sent back before.
 pub fn answer(report: &Report, count: Count, turn: &Turn) -> (Answer, Count) {
     match report.decision {
         Decision::Acquitted if report.claims.is_empty() => (Answer::Let(String::new()), count),
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn no_session_is_sent_back_for_ever_whatever_the_agent_says() {
-        // An agent that always says that a hook has been at it.
+        // An agent that always says a hook already sent it back.
         let mut count = Count::default();
         let mut times = 0;
         while let Some(next) = count.once_more(&turn(true)) {
@@ -191,7 +193,7 @@ mod tests {
             assert!(times < 1_000);
         }
         assert_eq!(times, MOST_IN_A_ROW);
-        // One that never says so.
+        // An agent that never says so.
         let (mut count, mut times) = (Count::default(), 0);
         while let Some(next) = count.once_more(&turn(false)) {
             (count, times) = (next, times + 1);

@@ -1,11 +1,12 @@
-//! The judgement behind `acquit prove`: a change, by anyone, held against all gates of its project.
+//! `acquit prove`: judges a change by any author against all gates of its project.
 //!
-//! The change becomes a commit of a scratch repository that borrows the user's objects (`subject`). `rules` says by which gates it
-//! is judged: those of the project, else those that `acquit init` would write. They run as a task with one stage of the kind `check`,
-//! in a store of its own, by the same harness in the same sandbox as every other (`trial`). What failed and looks at no test by
-//! itself is then run on the base, so that a change is not blamed for what was broken before. [`report`] has what follows.
+//! The change becomes a commit in a scratch repository that borrows the user's objects (`subject`). `rules` selects the
+//! gates: those of the project, or those that `acquit init` would write. They run as a task with one stage of the kind
+//! `check`, in a separate store, with the same harness and sandbox as every other task (`trial`). Failures that do not
+//! compare with the base by themselves are then run on the base, so that a change is not blamed for what was already
+//! broken. [`report`] holds the result.
 //!
-//! No agent, no forge and no daemon takes part, and nothing in the user's checkout, index, refs or objects changes.
+//! No agent, forge or daemon takes part, and nothing in the user's checkout, index, refs or objects changes.
 
 use std::path::PathBuf;
 
@@ -32,51 +33,51 @@ pub use crate::check::Run;
 pub use report::{Claim, Decision, Report, Status, Unchecked};
 pub use subject::Which;
 
-/// The folder of what judgements need while they run, in acquit's own, by process.
+/// Folder of temporary files of judgements in acquit's home, one folder per process.
 const FOLDER: &str = "proofs";
 
-/// What is asked.
+/// Options of a judgement.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The change.
+    /// The change to judge.
     pub which: Which,
-    /// What it is compared with; without it the branch that it left.
+    /// What to compare with. If `None`, the branch the change started from.
     pub base: Option<String>,
-    /// How much is run.
+    /// How much to run.
     pub depth: Depth,
     /// Whether the base's `.acquit/` may be used although the user has not trusted it here.
     pub trust: Trusting,
-    /// Whether verdicts of earlier judgements on the same content count.
+    /// Whether to reuse verdicts of earlier judgements on the same content.
     pub cache: Cache,
-    /// A folder for copies of what the gates printed, if they are to be kept.
+    /// Folder for copies of the gates' output, if they are to be kept.
     pub logs: Option<PathBuf>,
-    /// Whether gates that were detected are written to `.acquit/`.
+    /// Whether to write detected gates to `.acquit/`.
     pub save: Save,
-    /// What becomes of a change that changes nothing.
+    /// What to do with a change that changes nothing.
     pub empty: Empty,
-    /// What the change is meant to weaken, as `allow` of the check `dilution` has it.
+    /// What the change may weaken, in the syntax of `allow` of the check `dilution`.
     pub allow: Vec<String>,
 }
 
-/// Whether gates that were detected are written to `.acquit/`.
+/// Whether to write detected gates to `.acquit/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Save {
-    /// They are only used.
+    /// Only use them.
     No,
-    /// They are written, unless there is a `.acquit/`.
+    /// Write them, unless `.acquit/` exists.
     Yes,
 }
 
-/// What becomes of a change that changes nothing.
+/// What to do with a change that changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
-    /// Its gates are run on what is there.
+    /// Run the gates on the tree as it is.
     Judge,
-    /// Nothing is run.
+    /// Run nothing.
     Pass,
 }
 
-/// How much is run.
+/// How much to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// All gates.
@@ -85,31 +86,31 @@ pub enum Depth {
     Quick,
 }
 
-/// Whose consent the project's `.acquit/` needs.
+/// Who must consent to the project's `.acquit/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trusting {
-    /// The user's, given by `acquit trust`.
+    /// The user, with `acquit trust`.
     User,
-    /// The caller's, given with this call for the version that the base has.
+    /// The caller, with this call, for the version of the base.
     Base,
 }
 
-/// Whether verdicts of earlier judgements count.
+/// Whether to reuse verdicts of earlier judgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// On the same content they do.
+    /// Reuse verdicts on the same content.
     Use,
-    /// Everything is run again.
+    /// Run everything again.
     Ignore,
 }
 
-/// Who runs a trial, shows how it goes, and says whether somebody asked to stop.
+/// Callbacks to run a judgement, show its progress and stop it.
 pub struct Conduct<'c> {
     /// Runs a task until it ends.
     pub run: Run<'c>,
-    /// Tells what is about to happen.
+    /// Reports the next step.
     pub say: &'c dyn Fn(&str),
-    /// Whether to stop.
+    /// Returns whether to stop.
     pub stopped: &'c dyn Fn() -> bool,
 }
 
@@ -171,7 +172,8 @@ fn judge(
         report.finish((app.runtime.now)().since(began));
         return Ok(report);
     }
-    // What the first round left open: tests of a change that has none of its own, and what failed before it too.
+    // Run what the first round left open: the existing tests, if the change has no tests of its own, and failures that
+    // may have existed before the change.
     let regressions = open_tests(&rules.gates, &first.verdicts);
     if !regressions.is_empty() && !(conduct.stopped)() {
         let second = trial.run(&regressions, &offer, conduct)?;
@@ -190,7 +192,7 @@ fn judge(
     Ok(report)
 }
 
-/// Posts the summary of a judgement on a pull request, or updates the one that is there. Returns its address.
+/// Posts the summary of a judgement on a pull request, or updates the existing one. Returns its URL.
 pub fn comment(app: &App, report: &Report, request: &str, text: &str) -> Result<String, Error> {
     let number = acquit_run::forge::number(request).ok_or_else(|| Error::NoRequest(request.to_owned()))?;
     let mark = text.lines().next().unwrap_or_default();
@@ -205,7 +207,7 @@ pub fn comment(app: &App, report: &Report, request: &str, text: &str) -> Result<
     .map_err(|source| Error::Comment { number, source })
 }
 
-/// The gates of tests that said nothing about the tests that were there, because the change has none of its own.
+/// Returns test gates that did not run the existing tests, because the change has no tests of its own.
 fn open_tests(gates: &[Gate], verdicts: &[Verdict]) -> Vec<Gate> {
     const EARLY: [&str; 4] = ["untested", "unproven", "exempt", "too-large"];
     let ended_early = |gate: &Gate| {
@@ -227,7 +229,7 @@ fn open_tests(gates: &[Gate], verdicts: &[Verdict]) -> Vec<Gate> {
     each.collect()
 }
 
-/// The gates that failed in a way that may not be the change's doing.
+/// Returns the gates whose failure may not be caused by the change.
 fn doubtful(gates: &[Gate], report: &Report) -> Vec<Gate> {
     const ABOUT_THE_RUN: [&str; 5] = ["build", "nothing-ran", "exit", "report", "broken"];
     let failed = |gate: &Gate| {
@@ -267,11 +269,11 @@ impl Place {
         std::fs::create_dir_all(&self.folder).map_err(at)
     }
 
-    /// Removes everything, also the folders of its tasks.
+    /// Removes all files of the judgement, including the folders of its tasks.
     fn clear(&self, app: &App) -> Result<(), Error> {
         trial::forget(app, self)?;
         self.remove()?;
-        // Fails where there are others.
+        // Fails if other judgements are there.
         let _ = self.folder.parent().map(std::fs::remove_dir);
         Ok(())
     }
@@ -283,13 +285,13 @@ impl Place {
         remove_folder(&self.folder).map_err(|source| Error::Workspace { task: self.task(0), source })
     }
 
-    /// The id of a round. No task of a person has such a number.
+    /// Returns the task id of a round. No user's task has such a number.
     fn task(&self, round: u64) -> TaskId {
         TaskId(trial::FIRST + u64::from(self.pid) * trial::ROUNDS + round)
     }
 }
 
-/// Removes what killed judgements left.
+/// Removes files left by killed judgements.
 fn sweep(app: &App) {
     let folders = std::fs::read_dir(app.runtime.home.join(FOLDER));
     for entry in folders.into_iter().flatten().flatten() {
@@ -297,13 +299,13 @@ fn sweep(app: &App) {
             continue;
         };
         if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
-            // What cannot be removed now is found again.
+            // Ignore errors: the next sweep tries again.
             let _ = Place::new(app, pid).clear(app);
         }
     }
 }
 
-/// Makes a folder of the judgement's own.
+/// Creates a folder for the judgement.
 fn make_folder(folder: &std::path::Path) -> Result<PathBuf, Error> {
     std::fs::create_dir_all(folder).map_err(|source| Error::File {
         doing: "make the folder",

@@ -1,4 +1,4 @@
-//! What a judgement came to: a claim for each gate, whether it holds, and on what that rests.
+//! The result of a judgement: one claim per gate, whether it holds, and the evidence for that.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::subject::Subject;
 use super::trial::Round;
 use crate::check::problem::{self, Problem};
 
-/// Changes with the form of the report.
+/// Version of the report format.
 pub const FORM: u32 = 1;
 
-/// The judgement.
+/// Result of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -25,12 +25,12 @@ pub enum Decision {
     Acquitted,
     /// A claim does not hold.
     Guilty,
-    /// Nothing speaks against the change, but what had to be run could not be.
+    /// No evidence against the change, but something required could not be run.
     Unjudged,
 }
 
 impl Decision {
-    /// In a word.
+    /// Returns the decision as one word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Acquitted => "acquitted",
@@ -44,65 +44,65 @@ impl Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It was shown.
+    /// Shown to hold.
     Holds,
-    /// It does not hold, and that counts.
+    /// Does not hold, which counts against the change.
     Broken,
-    /// It does not hold, and the rules say that this is only shown.
+    /// Does not hold, but the rules only warn about it.
     Warned,
-    /// It could not be shown, and does not count against the change.
+    /// Could not be shown, which does not count against the change.
     Unshown,
-    /// It fails on the base as well.
+    /// Fails on the base as well.
     BrokenBefore,
-    /// It could not be judged.
+    /// Could not be judged.
     Unjudged,
 }
 
-/// The output of a gate.
+/// Output of a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Log {
-    /// The hash of all that it printed.
+    /// Hash of the complete output.
     pub sha256: String,
-    /// How much that is.
+    /// Size of the output.
     pub bytes: u64,
-    /// The name of the copy, if one is kept.
+    /// File name of the copy, if one is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// One claim about the change.
+/// A claim about the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
-    /// The gate.
+    /// Name of the gate.
     pub gate: Name,
-    /// The check that it makes: `tests`, `tdd`, `command`.
+    /// Kind of check: `tests`, `tdd`, `command`.
     pub check: &'static str,
-    /// What is claimed, as a sentence without a full stop.
+    /// The claim, as a sentence without a full stop.
     pub claim: String,
     /// Whether it holds.
     pub status: Status,
-    /// What was executed, or what was looked at.
+    /// The command that ran, or what was inspected.
     pub command: String,
-    /// How that ended, in words.
+    /// How it ended, in words.
     pub ended: String,
-    /// How long it took.
+    /// Duration.
     pub took: Span,
-    /// Whether an earlier judgement on the same content said so.
+    /// Whether the verdict is reused from an earlier judgement on the same content.
     pub reused: bool,
-    /// What was counted and found.
+    /// Counts and findings.
     pub evidence: Evidence,
-    /// What is wrong, if something is.
+    /// The problem, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// Where.
+    /// Location of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<acquit_core::failure::Location>,
-    /// What to do about it.
+    /// How to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The end of what was printed.
+    /// End of the output.
     pub tail: String,
-    /// All that was printed.
+    /// The complete output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<Log>,
 }
@@ -110,39 +110,39 @@ pub struct Claim {
 /// Something that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unchecked {
-    /// What.
+    /// What was not checked.
     pub what: String,
-    /// Why.
+    /// Why it was not checked.
     pub why: String,
 }
 
-/// What a judgement came to.
+/// Result of a judgement with all claims.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The form of this report.
+    /// Version of the report format.
     pub form: u32,
-    /// The judgement.
+    /// The decision.
     pub decision: Decision,
-    /// The change.
+    /// The judged change.
     pub change: Subject,
     /// Where the rules come from.
     pub rules: Origin,
-    /// What was recognised, if nobody wrote rules.
+    /// What was detected, if the project has no rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub detected: Vec<String>,
-    /// One for each gate, in the order in which they spoke.
+    /// One claim per gate, in the order in which they finished.
     pub claims: Vec<Claim>,
-    /// Setups that ran because the change has other lock files than its base, with their network and hosts.
+    /// Setups that ran because the change has other lock files than its base, with their network access and hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub setups: Vec<SetupAgain>,
     /// What was not checked.
     pub unchecked: Vec<Unchecked>,
-    /// Why nothing could be judged, if so, with what mends it.
+    /// Why nothing could be judged, and how to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Problem>,
-    /// Whether somebody ended it.
+    /// Whether the user cancelled it.
     pub cancelled: bool,
-    /// How long it took.
+    /// Duration.
     pub took: Span,
     #[serde(skip)]
     gates: Vec<Gate>,
@@ -153,19 +153,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// The configuration that the rules came from.
+    /// Returns the configuration the rules came from.
     pub(super) fn config(&self) -> &acquit_core::config::Config {
         &self.config
     }
 
-    /// A judgement that somebody ended before it began.
+    /// Creates the report of a judgement that was cancelled before it started.
     pub(super) fn cancelled(change: Subject, rules: &Rules) -> Self {
         let mut report = Self::empty(change, rules);
         report.cancelled = true;
         report
     }
 
-    /// Of a change that changes nothing, if that needs no judgement.
+    /// Creates the report of a change that changes nothing, if that needs no judgement.
     pub(super) fn of_nothing(change: Subject) -> Self {
         Self {
             form: FORM,
@@ -215,7 +215,7 @@ impl Report {
         }
     }
 
-    /// What the first round says.
+    /// Creates the report of the first round.
     pub(super) fn of(change: Subject, rules: &Rules, round: &Round) -> Self {
         let config = &rules.config;
         let mut report = Self::empty(change, rules);
@@ -241,7 +241,7 @@ impl Report {
         report
     }
 
-    /// Adds the setups of a round, each once.
+    /// Adds the setups of a round, without duplicates.
     fn add_setups(&mut self, round: &Round) {
         for setup in &round.setups {
             if !self.setups.iter().any(|known| known.is_same(setup)) {
@@ -250,7 +250,7 @@ impl Report {
         }
     }
 
-    /// Adds how the tests that were there fare with a change that has no test of its own.
+    /// Adds the results of the existing tests for a change that has no tests of its own.
     pub(super) fn add_regressions(&mut self, round: &Round) {
         self.add_setups(round);
         for verdict in &round.verdicts {
@@ -269,7 +269,7 @@ impl Report {
         }
     }
 
-    /// Takes back what fails on the base as well.
+    /// Marks claims that fail on the base as well as broken before.
     pub(super) fn compare_with_base(&mut self, round: &Round) {
         for verdict in round.verdicts.iter().filter(|verdict| !verdict.passed) {
             let failed = |claim: &&mut Claim| {
@@ -283,11 +283,11 @@ impl Report {
         }
     }
 
-    /// Decides.
+    /// Sets the decision.
     pub(super) fn finish(&mut self, took: Duration) {
         self.took = Span::from(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let guilty = self.claims.iter().any(|claim| claim.status == Status::Broken);
-        // What fails before the change and what cannot be run leaves a gap. For tests that gap is the judgement.
+        // A claim that fails before the change or cannot be run leaves a gap. A gap in tests decides the judgement.
         let gap = |claim: &Claim| {
             let tests = self.gates.iter().any(|gate| gate.name == claim.gate && is_about_tests(gate));
             match claim.status {
@@ -329,7 +329,7 @@ fn is_about_tests(gate: &Gate) -> bool {
     gate.severity == Severity::Error && runs_tests(gate)
 }
 
-/// Whether a gate runs tests.
+/// Returns whether a gate runs tests.
 fn runs_tests(gate: &Gate) -> bool {
     match &gate.check {
         Check::Tests(_) | Check::Tdd(_) => true,
@@ -346,7 +346,8 @@ fn claim(
     config: &acquit_core::config::Config,
 ) -> Claim {
     let mut evidence = verdict.evidence.clone();
-    // A task can say that a program is to do something else. Here nobody has, so what tests expect must stay.
+    // A task can say that a program's behavior is meant to change. Here no task says so, so expected values of tests
+    // must stay.
     for finding in evidence.findings.iter_mut().filter(|it| it.rule == EXPECTATION && verdict.passed) {
         finding.weight = Weight::Fails;
     }
@@ -366,7 +367,7 @@ fn claim(
     {
         status = Status::Unjudged;
     }
-    // Nobody asked this project for tests of every change: that there is none is told, and no more.
+    // Detected rules do not require tests for every change: report that there are none, but do not fail.
     let detected = matches!(rules, Origin::Detected | Origin::DetectedInChange);
     if detected && failing().next().is_some() && failing().all(|it| UNTESTED.contains(&it.rule.as_str())) {
         status = Status::Unshown;
@@ -405,13 +406,13 @@ fn claim(
     }
 }
 
-/// The rule about values that tests expect.
+/// Rule about expected values of tests.
 const EXPECTATION: &str = "expectation-changed";
 
-/// Findings that say no more than that a change has no test of its own.
+/// Rules that only say that a change has no tests of its own.
 const UNTESTED: [&str; 2] = ["untested", "unproven"];
 
-/// What is claimed.
+/// Returns the claim of a gate as a sentence.
 fn words(gate: &Gate) -> String {
     let text = match &gate.check {
         Check::Command(_) => match gate.kind.as_str() {
@@ -427,7 +428,7 @@ fn words(gate: &Gate) -> String {
     text.to_owned()
 }
 
-/// What to do about the findings of a verdict, by the first rule that there is advice for.
+/// Returns advice for the findings of a verdict, for the first rule that has advice.
 fn advise(evidence: &Evidence) -> Option<String> {
     const ADVICE: [(&str, &str); 22] = [
         ("new-failure", "mend the code; the test passed before this change"),
@@ -460,7 +461,7 @@ fn advise(evidence: &Evidence) -> Option<String> {
     ADVICE.iter().find(has).map(|(_, text)| (*text).to_owned())
 }
 
-/// How many claims have each status, for headlines.
+/// Counts the claims by status, for headlines.
 pub fn count(report: &Report) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for claim in &report.claims {

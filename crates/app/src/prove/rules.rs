@@ -1,7 +1,8 @@
-//! By which gates a change is judged, and where they come from.
+//! Selects the gates that judge a change.
 //!
-//! *A change never chooses how it is judged.* If it touches `.acquit/`, the base's version counts. Without `.acquit/`, what `acquit init`
-//! would write for the base counts; only where nothing is recognised there, what it would write for the change.
+//! *A change never chooses how it is judged.* If the change touches `.acquit/`, the base's version applies. Without
+//! `.acquit/`, the gates that `acquit init` would write for the base apply. Only if it detects nothing on the base,
+//! those it would write for the change apply.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ pub enum Origin {
     Base,
     /// What `acquit init` would write for the base.
     Detected,
-    /// What it would write for the change, because nothing was recognised on the base.
+    /// What `acquit init` would write for the change, because it detected nothing on the base.
     DetectedInChange,
 }
 
@@ -39,22 +40,22 @@ pub enum Origin {
 pub(crate) struct Rules {
     pub(crate) origin: Origin,
     pub(crate) config: Config,
-    /// What is run, in the order of the file.
+    /// Gates to run, in the order of the file.
     pub(crate) gates: Vec<Gate>,
-    /// What is not run, and why.
+    /// Gates that are not run, and why.
     pub(crate) left_out: Vec<(Name, String)>,
-    /// What was recognised, if nobody wrote rules.
+    /// What was detected, if the project has no rules.
     pub(crate) seen: Vec<String>,
-    /// What `acquit init` would write, if nobody wrote rules.
+    /// What `acquit init` would write, if the project has no rules.
     pub(crate) plan: Option<init::Plan>,
-    /// Whether the change has nothing that a test could see, such as prose alone.
+    /// Whether the change has nothing that a test could see, such as only prose.
     pub(crate) nothing_to_test: bool,
 }
 
-/// The checks that cost nothing and are always made.
+/// Checks that cost nothing and always run.
 const ALWAYS: &str = "[gates.dilution]\ncheck = \"dilution\"\nkind = \"test\"\n\n[gates.secrets]\ncheck = \"secrets\"\nkind = \"security\"\n";
 
-/// Finds the rules. `place` is a folder for what is needed meanwhile.
+/// Finds the rules. `place` is a folder for temporary files.
 pub(super) fn of(
     app: &App,
     asked: &Asked,
@@ -94,7 +95,7 @@ pub(super) fn of(
     Ok(Rules { origin, config, gates, left_out, seen, plan, nothing_to_test })
 }
 
-/// Why a gate is not run.
+/// Returns why a gate is not run, if so.
 fn why_not(gate: &Gate, subject: &Subject) -> Option<&'static str> {
     match &gate.check {
         Check::Review(_) => Some("a review needs a reviewer"),
@@ -104,10 +105,10 @@ fn why_not(gate: &Gate, subject: &Subject) -> Option<&'static str> {
     }
 }
 
-/// The kinds of commands that only look at files.
+/// Kinds of commands that only read files.
 const STATIC: [&str; 3] = ["format", "lint", "types"];
 
-/// A gate as `--quick` runs it, and what it leaves out. `seen` are the commands whose affected tests run already.
+/// Returns a gate as `--quick` runs it, and what that leaves out. `seen` are commands whose affected tests already run.
 fn quick(
     gate: Gate,
     files: &affected::Files,
@@ -138,7 +139,7 @@ fn quick(
         return left_out("--quick does not run tests on code that they were not written for");
     }
     seen.push(tests.run.clone());
-    // Once is enough to send somebody back; the full judgement tells flaky tests apart.
+    // One failure is enough to reject; the full judgement detects flaky tests.
     tests.again = 0;
     let narrowed = affected::narrow(files, &tests.run, changed);
     let said = match narrowed {
@@ -203,12 +204,12 @@ fn configuration(
     };
     let folder = place.join("detected");
     init::write(&make_folder(&folder)?, &plan, init::Overwrite::Allowed)?;
-    // Nobody has to trust what acquit itself has written from its own list of commands.
+    // Detected rules need no trust: acquit wrote them from its own list of commands.
     let config = app.files_in(&folder, &folder)?.look()?.config;
     Ok((origin, config, Some(plan)))
 }
 
-/// The rules that the base has. Where the user trusts only those of the checkout, those count.
+/// Reads the rules of the base. If the user trusts only those of the checkout, uses those.
 fn from_base(
     asked: &Asked,
     base: &Files,
@@ -226,14 +227,14 @@ fn is_ours(path: &str) -> bool {
     path.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(FOLDER))
 }
 
-/// The files of a commit in a folder.
+/// Checks out the files of a commit into a folder.
 fn checkout(app: &App, scratch: &Source, commit: &CommitId, to: &Path) -> Result<std::path::PathBuf, Error> {
     let to = make_folder(to)?;
     scratch.check_out(&app.runtime.git, commit, &to)?;
     Ok(to)
 }
 
-/// What `acquit init` would write for the files in a folder.
+/// Returns what `acquit init` would write for the files in a folder.
 fn detect(app: &App, top: &Path) -> init::Plan {
     init::plan(&init::Place {
         top,

@@ -1,4 +1,4 @@
-//! Which change is judged: its base and its head, found without writing to the user's repository.
+//! Finds the change to judge, its base and its head, without writing to the user's repository.
 
 use std::path::Path;
 
@@ -11,25 +11,25 @@ use super::{Asked, Trusting};
 use crate::app::App;
 use crate::error::Error;
 
-/// The change that is asked about.
+/// The change to judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// What is checked out has over its base, with uncommitted work.
+    /// The checkout against its base, with uncommitted work.
     Checkout,
-    /// What a branch or commit has over its base.
+    /// A branch or commit against its base.
     Branch(String),
-    /// What the second has over the first.
+    /// The second against the first.
     Range(String, String),
-    /// A pull request, by `#12`, `!12` or the address of its page. A plain `12` is one as well, unless a branch has that name.
+    /// A pull request, as `#12`, `!12` or its URL. A plain `12` is one as well, unless a branch has that name.
     PullRequest(String),
-    /// What is staged.
+    /// Staged changes.
     Staged,
     /// All uncommitted work.
     WorkingTree,
 }
 
 impl Which {
-    /// Reads `main..topic`, `main...topic`, the name of a branch, or a pull request.
+    /// Parses `main..topic`, `main...topic`, a branch name or a pull request.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if forge::number(text).is_some() {
@@ -43,29 +43,29 @@ impl Which {
     }
 }
 
-/// A change.
+/// A change to judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Subject {
-    /// What it is, in words.
+    /// Description.
     pub what: String,
-    /// The commit that it is compared with.
+    /// Commit to compare with.
     #[serde(serialize_with = "as_text")]
     pub base: CommitId,
-    /// Its newest commit; one of a scratch repository if work is uncommitted.
+    /// Newest commit of the change. Lies in a scratch repository if work is uncommitted.
     #[serde(serialize_with = "as_text")]
     pub head: CommitId,
-    /// The newest commit of the user's own that is in it.
+    /// Newest of the user's own commits in the change.
     #[serde(serialize_with = "as_text")]
     pub commit: CommitId,
-    /// The files of the head, by the name that git has for them.
+    /// Git tree id of the head.
     pub tree: String,
-    /// Whether uncommitted work is part of it.
+    /// Whether it includes uncommitted work.
     pub uncommitted: bool,
-    /// The paths that it changes; none if they are too many.
+    /// Changed paths; empty if there are too many.
     pub paths: Vec<String>,
-    /// What is in the checkout and not judged, and why.
+    /// Files of the checkout that are not judged, and why.
     pub left_out: Vec<String>,
-    /// Whether the base is part of what the user's base branch has.
+    /// Whether the base is part of the user's base branch.
     #[serde(skip)]
     pub own_base: bool,
 }
@@ -74,11 +74,11 @@ fn as_text<S: serde::Serializer>(commit: &CommitId, to: S) -> Result<S::Ok, S::E
     to.serialize_str(commit.as_str())
 }
 
-/// Branches that others are usually compared with.
+/// Common names of base branches.
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
 
-/// Finds the change, and puts uncommitted work and the commits of a pull request into `scratch`. `place` is a folder for what is
-/// needed meanwhile.
+/// Finds the change, and puts uncommitted work and the commits of a pull request into `scratch`. `place` is a folder
+/// for temporary files.
 pub(super) fn take(
     app: &App,
     asked: &Asked,
@@ -143,7 +143,7 @@ pub(super) fn take(
     Ok(Subject { what, base, head, commit, tree, uncommitted, paths, left_out, own_base })
 }
 
-/// Whether a number names a branch, or is long enough for a commit and names one.
+/// Returns whether a number names a branch, or is long enough for a commit id and names one.
 fn is_commit(app: &App, source: &Source, name: &str) -> Result<bool, Error> {
     const SHORTEST: usize = 7;
     let git = &app.runtime.git;
@@ -174,7 +174,7 @@ fn fetch(
     Ok((offered.offer, what))
 }
 
-/// Where the forge is and with which token: as the project says if the user trusts it, else by the user's own configuration.
+/// Returns the forge settings: the project's if the user trusts it, otherwise the user's own configuration.
 fn forge_config(app: &App, asked: &Asked, source: &Source, place: &Path) -> Result<Config, Error> {
     match app.files(source) {
         Ok(files) => match files.read() {
@@ -191,12 +191,12 @@ fn forge_config(app: &App, asked: &Asked, source: &Source, place: &Path) -> Resu
     Ok(app.files_in(&folder, &folder)?.look()?.config)
 }
 
-/// What a change is compared with if nobody says: the project's base, the remote's default branch, or a branch of the usual names. On
-/// that branch itself, what the remote has of it; without a remote, its own newest commit.
+/// Returns the default base: the project's base, the remote's default branch, or a branch with a common name. On that
+/// branch itself, returns the remote's version of it; without a remote, its newest commit.
 fn upstream(app: &App, source: &Source, head: &CommitId) -> Result<(CommitId, String), Error> {
     const REMOTE: &str = "origin";
     let git = &app.runtime.git;
-    // Only what the user trusts: a change must not choose what it is compared with.
+    // Only use a trusted configuration: a change must not choose what it is compared with.
     let configured = app.files(source).ok().and_then(|files| files.read().ok()).and_then(|it| it.config.base);
     let tracked = source.tracked_head(git, REMOTE)?;
     let current = source.base(git, None)?.branch;

@@ -1,8 +1,8 @@
-//! `prove` as a tool of the Model Context Protocol, for any client.
+//! `prove` as a Model Context Protocol tool, for any client.
 //!
-//! A judgement can take minutes, and clients give up on a call after one (Codex: 60 s). So each judgement is a process of its own, and
-//! a call waits for it at most [`PATIENCE`]: then it answers with an id, and the tool `prove_result` waits on. Other messages are
-//! answered meanwhile. When the client goes away, its judgements are cancelled.
+//! A judgement can take minutes, but clients time out a call after one (Codex: 60 s). So each judgement runs as a
+//! separate process, and a call waits for at most [`PATIENCE`]. Then it returns an id, and the tool `prove_result`
+//! continues to wait. Other messages are answered meanwhile. When the client disconnects, its judgements are cancelled.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,25 +26,25 @@ use crate::scratch_dir::Folder;
 /// How long a call waits for a judgement.
 pub const PATIENCE: Duration = Duration::from_secs(45);
 
-/// How often it is looked whether a judgement is over.
+/// How often to check whether a judgement has ended.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How often a client that wants to know is told how far a judgement is.
+/// How often to send progress to a client that asked for it.
 const PROGRESS: Duration = Duration::from_secs(2);
 
-/// How long cancelled judgements may take to clean up when the client goes away.
+/// How long cancelled judgements may clean up after the client disconnects.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// How many judgements may run at once.
+/// Maximum number of concurrent judgements.
 const MOST: usize = 4;
 
-/// How much of a log is looked at for its last line.
+/// How many bytes at the end of a log to search for its last line.
 const TAIL: usize = 4096;
 
 const INSTRUCTIONS: &str = "Call `prove` before you say that a change is done: it builds and tests the change and its base in a sandbox \
 and says which claims hold. Nothing in the checkout is changed. If it answers that it is still running, call `prove_result` with the id.";
 
-/// Serves the tools until the client closes its side. The reading thread ends with the process.
+/// Serves the tools until the client closes its side. The reader thread ends with the process.
 pub fn serve(
     app: &App,
     input: impl Read + Send + 'static,
@@ -67,7 +67,7 @@ pub fn serve(
         };
         replies.extend(server.look());
         for reply in replies {
-            // A client that does not listen any more has gone.
+            // The client has disconnected.
             if writeln!(out, "{reply}").and_then(|()| out.flush()).is_err() {
                 server.end();
                 return Ok(());
@@ -78,10 +78,10 @@ pub fn serve(
     Ok(())
 }
 
-/// A message, or what is wrong with it.
+/// A message, or the error reply for an invalid one.
 type Message = Result<Value, Value>;
 
-/// Reads messages in a thread of its own, one a line.
+/// Reads messages in a separate thread, one per line.
 fn messages(mut input: impl Read + Send + 'static) -> Receiver<Message> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
@@ -112,7 +112,7 @@ fn messages(mut input: impl Read + Send + 'static) -> Receiver<Message> {
     receive
 }
 
-/// A judgement that was started.
+/// A running or finished judgement.
 struct Job {
     process: Detached,
     files: PathBuf,
@@ -121,11 +121,11 @@ struct Job {
 
 /// A call that waits for a judgement.
 struct Waiting {
-    /// The call.
+    /// Id of the call.
     call: Value,
     job: u64,
     until: Instant,
-    /// By what its client calls messages about progress, if it wants them.
+    /// The client's progress token, if it wants progress messages.
     token: Option<Value>,
     told: Instant,
     steps: u64,
@@ -141,7 +141,7 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// What is answered to a message at once.
+    /// Handles a message. Returns the immediate replies.
     fn take(&mut self, message: Message) -> Vec<Value> {
         let message = match message {
             Ok(message) => message,
@@ -160,7 +160,7 @@ impl Server<'_> {
             "ping" => vec![result(id, json!({}))],
             "tools/list" => vec![result(id, json!({ "tools": [prove_tool(), result_tool()] }))],
             "tools/call" => self.call(id, params).into_iter().collect(),
-            // An answer to something that was never asked.
+            // Ignore a reply to a request that was never sent.
             "" if message.get("result").is_some() || message.get("error").is_some() => Vec::new(),
             _ => {
                 let words = format!("there is no method `{}`", acquit_core::agent::shorten(method, 100));
@@ -169,7 +169,7 @@ impl Server<'_> {
         }
     }
 
-    /// Calls a tool. Mistakes in its arguments are results, because the model must see them.
+    /// Calls a tool. Returns invalid arguments as a result rather than an error, because the model must see them.
     fn call(&mut self, id: &Value, params: &Value) -> Option<Value> {
         let none = json!({});
         let arguments = params.get("arguments").filter(|value| !value.is_null()).unwrap_or(&none);
@@ -222,7 +222,7 @@ impl Server<'_> {
         Ok(job)
     }
 
-    /// What is answered to the calls that wait.
+    /// Returns replies and progress for the waiting calls.
     fn look(&mut self) -> Vec<Value> {
         let mut replies = Vec::new();
         let now = Instant::now();
@@ -254,7 +254,7 @@ impl Server<'_> {
         replies
     }
 
-    /// The client does not want an answer any more.
+    /// Handles a cancellation by the client.
     fn cancel(&mut self, call: &Value) {
         let Some(at) = self.waiting.iter().position(|waiting| waiting.call == *call) else { return };
         let job = self.waiting.swap_remove(at).job;
@@ -264,7 +264,7 @@ impl Server<'_> {
         }
     }
 
-    /// Cancels everything, and waits until it has cleaned up.
+    /// Cancels all judgements, and waits until they have cleaned up.
     fn end(mut self) {
         let mut jobs: Vec<Job> = std::mem::take(&mut self.jobs).into_values().collect();
         jobs.iter_mut().for_each(|job| job.process.interrupt());
@@ -278,7 +278,7 @@ impl Server<'_> {
     }
 }
 
-/// The result of a judgement that is over.
+/// Returns the result of a finished judgement.
 fn outcome(waiting: &Waiting, job: &Job) -> Value {
     let read = |name: &str| fs::read_to_string(job.files.join(name)).unwrap_or_default();
     let report: Value = serde_json::from_str(&read("report.json")).unwrap_or_default();
@@ -303,13 +303,13 @@ fn outcome(waiting: &Waiting, job: &Job) -> Value {
     }
 }
 
-/// A result of a tool.
+/// Builds a tool result.
 fn said(call: &Value, text: &str, is_error: bool, state: &Value) -> Value {
     let content = json!([{ "type": "text", "text": text }]);
     result(call, json!({ "content": content, "structuredContent": state, "isError": is_error }))
 }
 
-/// The last line of a log that says something.
+/// Returns the last non-empty line of a log.
 fn last_line(log: &std::path::Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let tail = String::from_utf8_lossy(&text[text.len().saturating_sub(TAIL)..]).into_owned();
@@ -317,7 +317,7 @@ fn last_line(log: &std::path::Path) -> String {
     acquit_core::agent::shorten(line.unwrap_or("preparing"), 200)
 }
 
-/// The arguments of the process. What the client gave is never read as an option.
+/// Builds the arguments of the process. Values from the client are never parsed as options.
 fn words(arguments: &Value, files: &std::path::Path) -> Vec<String> {
     let mut words = vec!["prove".to_owned(), "--color=never".to_owned()];
     for (format, file) in [("json", "report.json"), ("text", "report.txt")] {

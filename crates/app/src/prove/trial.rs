@@ -1,4 +1,4 @@
-//! A round of gates on a change: a task with one stage, in a store that nobody else sees, run by the harness.
+//! Runs a round of gates on a change: a task with one stage, in a private store, run by the harness.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,22 +22,22 @@ use crate::check;
 use crate::error::Error;
 use crate::task::{NewTask, Origin};
 
-/// Rounds have numbers from here on: no task of a person has one, and no rehearsal.
+/// First task number of rounds. Neither a user's task nor a rehearsal has such a number.
 pub(super) const FIRST: u64 = 2_000_000_000;
 
 /// More rounds than a judgement has.
 pub(super) const ROUNDS: u64 = 8;
 
-/// The store of a judgement, in its folder.
+/// Store of a judgement, in its folder.
 const STORE: &str = "prove.db";
 
-/// How much of an output is read: more than a gate may print.
+/// Maximum size of an output to read: more than a gate may print.
 const MOST_LOG: u64 = 1 << 30;
 
-/// The key by which a task allows that something is weakened.
+/// Key with which a task allows weakened checks.
 const ALLOWED: &str = "allow-dilution";
 
-/// Runs rounds.
+/// Runs rounds of gates.
 pub(super) struct Trial<'t> {
     pub(super) app: &'t App,
     pub(super) scratch: &'t Source,
@@ -45,20 +45,20 @@ pub(super) struct Trial<'t> {
     pub(super) place: &'t Place,
     pub(super) next: u64,
     pub(super) cache: Cache,
-    /// Where copies of the gates' outputs are kept, if they are.
+    /// Folder for copies of the gates' output, if they are to be kept.
     pub(super) logs: Option<&'t Path>,
-    /// What the change is meant to weaken.
+    /// What the change may weaken.
     pub(super) allow: &'t [String],
 }
 
-/// What a round came to.
+/// Result of a round.
 pub(super) struct Round {
     pub(super) verdicts: Vec<Verdict>,
     pub(super) logs: BTreeMap<Name, Log>,
-    /// Why it ended before all gates had spoken: setup, a disk, a limit.
+    /// Why it ended before all gates ran: setup, disk or a limit.
     pub(super) stopped: Option<String>,
     pub(super) cancelled: bool,
-    /// Hosts that a program was refused.
+    /// Hosts the sandbox refused to a program.
     pub(super) refused: Vec<check::RefusedHost>,
     /// Setups that ran because the change has other lock files than its base.
     pub(super) setups: Vec<SetupAgain>,
@@ -110,9 +110,9 @@ impl Trial<'_> {
     }
 }
 
-/// Measures the output of a gate, and keeps a copy where one is wanted: the file itself goes with the round.
+/// Measures a gate's output and keeps a copy if requested: the file itself is removed with the round.
 fn log_of(verdict: &Verdict, keep: Option<&Path>, round: u64) -> Result<Option<Log>, Error> {
-    // One that is there already was given in another round, whose files are gone.
+    // A reused verdict comes from another round, whose files are gone.
     if verdict.output.is_empty() || verdict.reused.is_some() {
         return Ok(None);
     }
@@ -136,7 +136,7 @@ fn log_of(verdict: &Verdict, keep: Option<&Path>, round: u64) -> Result<Option<L
     Ok(Some(Log { sha256, bytes: bytes.len() as u64, file }))
 }
 
-/// Why a round ended before all gates had spoken.
+/// Returns why a round ended before all gates ran.
 fn stopped(task: &Task) -> Option<String> {
     task.past.last().and_then(|past| match &past.ending {
         Ending::Failed { reason, .. } => Some(reason.clone()),
@@ -154,14 +154,14 @@ fn is_cancelled(task: &Task) -> bool {
     matches!(task.state, State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. })
 }
 
-/// The same app with the store of a judgement.
+/// Returns the same app with the store of a judgement.
 fn own(app: &App, place: &Place) -> App {
     let mut surroundings = app.surroundings.clone();
     surroundings.store = place.folder.join(STORE).to_string_lossy().into_owned();
     App::new(surroundings, Box::new(|_| {}), None)
 }
 
-/// Removes the folders of the rounds of a judgement.
+/// Removes the folders of a judgement's rounds.
 pub(super) fn forget(app: &App, place: &Place) -> Result<(), Error> {
     if !place.folder.join(STORE).exists() {
         return Ok(());

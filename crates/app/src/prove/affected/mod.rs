@@ -1,7 +1,9 @@
-//! Which tests a change affects, as far as files tell: tests that changed, and tests that import what changed, also through other files.
+//! Selects the tests that a change affects: tests that changed, and tests that import a changed file, directly or
+//! through other files.
 //!
-//! Each runner is narrowed in its own way. Where a change touches something whose readers are not known, such as settings or data, all
-//! tests run. Names of files come from the repository: one with unusual characters is never put into a command.
+//! Each test runner is narrowed in its own way. If a change touches a file whose readers are unknown, such as settings
+//! or data, all tests run. File names come from the repository, so a name with unusual characters is never put into a
+//! command.
 
 mod go;
 mod graph;
@@ -15,45 +17,45 @@ use std::path::Path;
 
 use acquit_core::gate::Command;
 
-/// The most files that are looked at. In a larger repository all tests run.
+/// Maximum number of files to read. In a larger repository all tests run.
 const MOST_FILES: usize = 20_000;
 
-/// The largest file that is looked at.
+/// Maximum size of a file to read.
 const LARGEST: u64 = 1 << 20;
 
-/// The most tests that are named in a command. More are all.
+/// Maximum number of tests to name in a command. With more than this, all tests run.
 const MOST_NAMED: usize = 200;
 
-/// How many tests are named to people.
+/// Maximum number of tests to name in messages.
 const MOST_SHOWN: usize = 5;
 
-/// Said of a change that no test can see.
+/// Reason for a change that no test can see.
 pub(super) const PROSE: &str = "the change has nothing that a test could see";
 
-/// A command, narrowed to what a change affects.
+/// A test command, narrowed to what a change affects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Narrowed {
-    /// To some tests, which are these in words.
+    /// Run only some tests.
     To {
-        /// The command.
+        /// The narrowed command.
         command: Command,
-        /// The tests.
+        /// Description of the tests.
         what: String,
     },
-    /// Not: all tests are affected, for this reason.
+    /// Run all tests, for this reason.
     All(String),
-    /// There is nothing to run, for this reason.
+    /// Run nothing, for this reason.
     Not(String),
 }
 
-/// The text files of a tree, by path.
+/// Text files of a tree, by path.
 pub(super) struct Files {
     texts: BTreeMap<String, String>,
     cut: bool,
 }
 
 impl Files {
-    /// Reads a tree.
+    /// Reads the text files of a tree.
     pub(super) fn read(top: &Path) -> Self {
         let mut files = Self { texts: BTreeMap::new(), cut: false };
         let mut open = vec![top.to_owned()];
@@ -86,26 +88,26 @@ impl Files {
         Self { texts: texts.collect(), cut: false }
     }
 
-    /// The files below a folder, by their path there.
+    /// Returns the files below `folder`, keyed by their path relative to it.
     fn below(&self, folder: &str) -> BTreeMap<&str, &str> {
         self.texts.iter().filter_map(|(path, text)| Some((below(folder, path)?, text.as_str()))).collect()
     }
 }
 
-/// A path as it is called in a folder, if it is below it.
+/// Returns `path` relative to `folder`, if it is below it.
 fn below<'p>(folder: &str, path: &'p str) -> Option<&'p str> {
     if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') }
 }
 
-/// What a runner makes of a change.
+/// The tests a runner selects for a change.
 enum Chosen {
-    /// These tests, as the words that its command is given.
+    /// These tests, as arguments for the command.
     Tests(BTreeSet<String>),
-    /// All of them, because of this file.
+    /// All tests, because of this file.
     All(String),
 }
 
-/// A change, as a runner sees it.
+/// A change, relative to the folder a runner works in.
 struct Case<'c> {
     files: BTreeMap<&'c str, &'c str>,
     changed: Vec<&'c str>,
@@ -151,7 +153,7 @@ pub(super) fn narrow(files: &Files, command: &Command, changed: &[String]) -> Na
     }
 }
 
-/// How a runner is known, and how it is narrowed.
+/// How to recognize a runner and how to narrow it.
 struct Runner {
     is: fn(&str) -> bool,
     choose: fn(&Case<'_>) -> Chosen,
@@ -206,7 +208,7 @@ const RUNNERS: [Runner; 7] = [
     },
 ];
 
-/// The folder that a command goes to first, and the rest of it.
+/// Splits a command into the folder it changes to first (`cd folder && …`) and the rest.
 fn split(line: &str) -> (&str, &str) {
     let line = line.trim();
     let found = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
@@ -216,7 +218,7 @@ fn split(line: &str) -> (&str, &str) {
     }
 }
 
-/// A command that gets those of the files that are there: on the base, new ones are not.
+/// Returns a command that receives only the files that exist: new files are missing on the base.
 fn present(files: &BTreeSet<String>, line: &str) -> String {
     let words: Vec<&str> = files.iter().map(String::as_str).collect();
     format!(
@@ -225,19 +227,19 @@ fn present(files: &BTreeSet<String>, line: &str) -> String {
     )
 }
 
-/// Whether a file's name has this ending.
+/// Returns whether the file name has this extension.
 fn has_end(path: &str, end: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, found)| found == end)
 }
 
-/// Whether a name is one plain word for sh, and no option.
+/// Returns whether a name is a single plain word for `sh` and not an option.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte))
 }
 
-/// Whether a file is there to be read by people.
+/// Returns whether a file is documentation for people.
 fn is_prose(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name).to_ascii_uppercase();
