@@ -1,4 +1,5 @@
-//! Everything but tasks and schedules: projects, workflows, costs, agents, settings, the machine, tokens and the audit log.
+//! Read-only routes for everything except tasks and schedules: projects, workflows, costs, agents, settings, the
+//! machine, tokens and the audit log.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,10 +20,10 @@ use super::schema::{answer, input};
 use super::types::{Moment, Nothing, Project};
 use crate::access::{Files, Role};
 
-/// So many tasks are looked at for the projects they belong to.
+/// Maximum number of tasks to search for the projects they belong to.
 const TASKS: u32 = 100_000;
 
-/// The routes.
+/// Returns the routes.
 pub fn routes() -> Vec<Route> {
     vec![
         get("/version", "getVersion", "Show the version of the server", version),
@@ -41,89 +42,89 @@ pub fn routes() -> Vec<Route> {
 }
 
 input! {
-    /// Which repository.
+    /// Selects a repository.
     ProjectQuery {
-        /// The repository, by its path or short name. By default the one that the server runs in.
+        /// Repository, by path or short name. Defaults to the one the server runs in.
         project: Option<String> = { "minLength": 1, "maxLength": 4096 },
     }
 
-    /// How many.
+    /// Limits the number of items.
     LimitQuery {
-        /// How many.
+        /// Maximum number of items.
         limit: Option<u32> = { "minimum": 1, "maximum": 500 },
     }
 
-    /// Which tasks are counted.
+    /// Selects the tasks to count.
     StatsQuery {
-        /// Only tasks added in the last so many days.
+        /// Only tasks added in the last N days.
         days: Option<u32> = { "minimum": 1, "maximum": 3650 },
-        /// At most so many tasks, the newest.
+        /// Maximum number of tasks, newest first.
         limit: Option<u32> = { "minimum": 1, "maximum": 10_000 },
     }
 
-    /// Which settings.
+    /// Selects settings.
     SettingsQuery {
-        /// The repository, by its path or short name. By default the one that the server runs in.
+        /// Repository, by path or short name. Defaults to the one the server runs in.
         project: Option<String> = { "minLength": 1, "maxLength": 4096 },
-        /// Also settings of the stages of this workflow.
+        /// Include the stage settings of this workflow.
         workflow: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
     }
 }
 
 answer! {
-    /// The version of the server.
+    /// Version of the server.
     Version {
-        /// The version of acquit.
+        /// Version of acquit.
         version: String,
-        /// The version of the API.
+        /// Version of the API.
         api: String,
     }
 
-    /// Who asks.
+    /// The caller.
     Whoami {
-        /// The name of the token, or the user's.
+        /// Name of the token or the user.
         name: String,
-        /// viewer, operator or admin.
+        /// Role: viewer, operator or admin.
         role: String,
     }
 
     /// A workflow.
     Workflow {
-        /// Its name.
+        /// Name.
         name: String,
-        /// shipped, project or overrides_shipped.
+        /// Origin: shipped, project or overrides_shipped.
         origin: String,
-        /// What it is for.
+        /// Description.
         description: String,
         /// Whether it can be used here.
         usable: bool,
-        /// Where a task begins.
+        /// First stage of a task.
         start: Option<String>,
-        /// Its stages.
+        /// Stages.
         stages: Vec<Stage>,
     }
 
     /// A stage of a workflow.
     Stage {
-        /// Its name.
+        /// Name.
         name: String,
-        /// agent, check, action or human.
+        /// Kind: agent, check, action or human.
         kind: String,
-        /// Its gates.
+        /// Gates of the stage.
         gates: Vec<String>,
-        /// The stage that mends what a gate rejects.
+        /// Stage that fixes what a gate rejects.
         fix: Option<String>,
-        /// Where each outcome leads.
+        /// Next stage for each outcome.
         on: BTreeMap<String, String>,
     }
 
     /// Costs and results.
     Stats {
-        /// How many tasks were counted.
+        /// Number of counted tasks.
         tasks: u64,
-        /// Whether there are more than the limit.
+        /// Whether there are more tasks than the limit.
         more: bool,
-        /// What they cost, in millionths of a dollar; null if no price is known.
+        /// Cost in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
         /// By workflow. Each task counts once.
         workflows: BTreeMap<String, Group>,
@@ -133,69 +134,69 @@ answer! {
         models: BTreeMap<String, Group>,
     }
 
-    /// Tasks or legs of one kind.
+    /// A group of tasks or legs.
     Group {
-        /// How many.
+        /// Number of tasks or legs.
         count: u64,
-        /// How many succeeded.
+        /// Number that succeeded.
         succeeded: u64,
-        /// How many ended otherwise.
+        /// Number that ended otherwise.
         failed: u64,
-        /// How long their legs ran, in milliseconds.
+        /// Run time of the legs in milliseconds.
         ran_ms: u64,
-        /// How many tokens they used.
+        /// Number of tokens.
         tokens: u64,
-        /// What they cost, in millionths of a dollar; null if no price is known.
+        /// Cost in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
     }
 
     /// A coding agent.
     Agent {
-        /// Its name.
+        /// Name.
         name: String,
-        /// What it is called.
+        /// Display name.
         title: Option<String>,
         /// Whether the project configures it.
         configured: bool,
-        /// Its program; null if it is not installed.
+        /// Path of its program; null if it is not installed.
         program: Option<String>,
-        /// The version that acquit was tried with.
+        /// Version that acquit was tested with.
         tried: Option<String>,
     }
 
     /// A setting in effect.
     Setting {
-        /// Its key.
+        /// Key.
         key: String,
-        /// Its value.
+        /// Value.
         value: Value,
-        /// built-in, user, project, role, workflow or run.
+        /// Origin: built-in, user, project, role, workflow or run.
         origin: String,
-        /// The file that says so.
+        /// File that sets it.
         file: Option<String>,
-        /// The line in it.
+        /// Line in the file.
         line: Option<u64>,
     }
 
-    /// What the machine has and lacks.
+    /// Capabilities of the machine.
     Doctor {
-        /// Whether everything is there that tasks need.
+        /// Whether everything tasks need is available.
         complete: bool,
-        /// Each ability.
+        /// The capabilities.
         abilities: Vec<Ability>,
     }
 
-    /// Something that the machine can do, or cannot.
+    /// A capability of the machine.
     Ability {
-        /// What.
+        /// Name.
         name: String,
-        /// Whether it can.
+        /// Whether it is available.
         there: bool,
-        /// always, wall or useful.
+        /// Need: always, wall or useful.
         need: String,
         /// What was found.
         found: String,
-        /// What follows from its not being there.
+        /// What happens if it is missing.
         consequence: String,
         /// How to get it.
         fix: Option<String>,
@@ -203,30 +204,31 @@ answer! {
 
     /// A named token.
     Token {
-        /// Its name.
+        /// Name.
         name: String,
-        /// viewer, operator or admin.
+        /// Role: viewer, operator or admin.
         role: String,
-        /// When it was made.
+        /// Creation time.
         created: Moment,
     }
 
-    /// A write.
+    /// A write request.
     AuditEntry {
-        /// When.
+        /// Time.
         at: Moment,
-        /// Who.
+        /// Who sent it.
         actor: String,
-        /// Their role.
+        /// Role of the actor.
         role: String,
         /// Method and path.
         request: String,
-        /// The status of the answer.
+        /// HTTP status of the response.
         status: u32,
     }
 }
 
-/// The folder of a repository that is known: the one that the server runs in, or one that has tasks. Nobody leads the server elsewhere.
+/// Returns the folder of a known repository: the one the server runs in, or one that has tasks. A caller cannot point
+/// the server at any other folder.
 pub fn project(cx: &mut Context<'_>, named: Option<&str>) -> Result<PathBuf, Problem> {
     let here = cx.app.project_here();
     let Some(named) = named else {
@@ -243,7 +245,7 @@ pub fn project(cx: &mut Context<'_>, named: Option<&str>) -> Result<PathBuf, Pro
     })
 }
 
-/// The repositories that have tasks, and the one that the server runs in.
+/// Returns the repositories that have tasks, and the one the server runs in.
 fn known_projects(cx: &mut Context<'_>) -> Result<Vec<Project>, Problem> {
     let mut all: Vec<Project> = Vec::new();
     if let Some(path) = cx.app.project_here() {

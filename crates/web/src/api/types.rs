@@ -1,4 +1,4 @@
-//! What the API gives and takes about tasks. These types are the contract; stored forms may change without them.
+//! Types of the API about tasks. They are the contract with clients; stored formats may change without them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::schema::{Schema, Schemas, answer, input};
 use crate::words;
 
-/// A moment, as RFC 3339 has it.
+/// A time in RFC 3339 format.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Moment(String);
 
@@ -27,9 +27,9 @@ impl Schema for Moment {
 /// A page of a list.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Page<T> {
-    /// What is on it.
+    /// Items of the page.
     pub items: Vec<T>,
-    /// The `cursor` of the next page; null at the end.
+    /// `cursor` of the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -51,277 +51,278 @@ input! {
 answer! {
     /// A task in short.
     TaskSummary {
-        /// Its id.
+        /// Task id.
         id: String,
-        /// What is wanted.
+        /// Title of the request.
         title: String,
-        /// The repository's short name.
+        /// Short name of the repository.
         project: String,
-        /// The workflow.
+        /// Workflow name.
         workflow: String,
-        /// ready, working, cancelling, waiting, blocked, done, failed, no_improvement or cancelled.
+        /// State: ready, working, cancelling, waiting, blocked, done, failed, no_improvement or cancelled.
         state: String,
-        /// The stage where it stands; null when it is over.
+        /// Current stage; null when the task has ended.
         stage: Option<String>,
-        /// Higher runs first.
+        /// Priority. Higher runs first.
         priority: i32,
-        /// How many legs it had.
+        /// Number of legs.
         legs: u32,
-        /// What its ended legs cost, in millionths of a dollar; null if no price is known.
+        /// Cost of the finished legs in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
-        /// When it was created.
+        /// Creation time.
         created: Moment,
-        /// When it changed last.
+        /// Time of the last change.
         updated: Moment,
     }
 
     /// A task in full.
     Task {
-        /// Its id.
+        /// Task id.
         id: String,
-        /// What is wanted.
+        /// Title of the request.
         title: String,
-        /// The rest of what is wanted.
+        /// Description of the request.
         description: String,
-        /// The repository.
+        /// Repository.
         project: Project,
-        /// The workflow.
+        /// Workflow name.
         workflow: String,
-        /// working, cancelling, waiting, blocked, done, failed, no_improvement or cancelled.
+        /// State: working, cancelling, waiting, blocked, done, failed, no_improvement or cancelled.
         state: String,
         /// Why it failed, or who cancelled it.
         reason: Option<String>,
-        /// The stage where it stands; null when it is over.
+        /// Current stage; null when the task has ended.
         stage: Option<String>,
-        /// What waits for a person.
+        /// Open request to a person.
         request: Option<Request>,
-        /// Higher runs first.
+        /// Priority. Higher runs first.
         priority: i32,
-        /// Words to find it by.
+        /// Tags for filtering.
         tags: Vec<String>,
-        /// How large it is, by somebody's guess.
+        /// Estimated size.
         size: Option<String>,
-        /// How hard it is, by somebody's guess.
+        /// Estimated complexity.
         complexity: Option<String>,
-        /// Anything else that was kept with it.
+        /// Free-form data.
         metadata: BTreeMap<String, String>,
-        /// The branch that it works on.
+        /// Branch the task works on.
         branch: String,
-        /// The base branch; null if it began at a commit.
+        /// Base branch; null if the task started from a commit.
         base_branch: Option<String>,
-        /// The commit that the work stands on.
+        /// Commit the work is based on.
         base: String,
-        /// The newest commit of the work.
+        /// Newest commit of the work.
         tip: String,
-        /// Budgets: how often each kind of failure happened.
+        /// Spent budgets: how often each kind of failure happened.
         spent: BTreeMap<String, u32>,
-        /// What was left behind.
+        /// Artifacts that legs produced.
         artifacts: Vec<Artifact>,
-        /// What people said.
+        /// Remarks of people.
         conversation: Vec<Remark>,
-        /// Its legs, oldest first.
+        /// Legs, oldest first.
         legs: Vec<Leg>,
-        /// What each gate said last.
+        /// Newest verdict of each gate.
         gates: Vec<Gate>,
-        /// What its legs cost, in millionths of a dollar; null if no price is known.
+        /// Cost of the legs in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
-        /// When it was created.
+        /// Creation time.
         created: Moment,
-        /// Counts its changes.
+        /// Number of changes.
         version: u64,
-        /// Warnings about what was just done; empty for a task that was only looked at.
+        /// Warnings about the action just performed; empty if the task was only read.
         notices: Vec<String>,
     }
 
     /// A repository.
     Project {
-        /// Its short name.
+        /// Short name.
         name: String,
-        /// Its path on the server.
+        /// Path on the server.
         path: String,
     }
 
-    /// What waits for a person.
+    /// An open request to a person.
     Request {
-        /// Its number within the task. Name it when you answer, so that you answer what you saw.
+        /// Number within the task. Send it with the answer, so that you answer the request you saw.
         number: u32,
-        /// question, choice, approval, stage, budget or stuck.
+        /// Kind: question, choice, approval, stage, budget or stuck.
         kind: String,
-        /// The stage at which the task stands.
+        /// Current stage of the task.
         stage: String,
-        /// The question in words.
+        /// The question as text.
         question: String,
-        /// The questions one by one, where there are several or one with options.
+        /// The individual questions, if there are several or one with options.
         questions: Vec<Question>,
-        /// What can be chosen, of a choice or a stage.
+        /// Options of a choice or a stage.
         options: Vec<String>,
-        /// The commit that an approval is for.
+        /// Commit to approve.
         commit: String,
-        /// Where the task continues.
+        /// Stage where the task continues.
         resume: String,
     }
 
     /// One question.
     Question {
-        /// The question.
+        /// The question as text.
         question: String,
-        /// text, choice or yes_no.
+        /// Kind: text, choice or yes_no.
         kind: String,
-        /// What can be chosen.
+        /// Options to choose from.
         options: Vec<Choice>,
-        /// The option that the agent would take.
+        /// Option the agent recommends.
         recommended: Option<String>,
-        /// What one must know to answer.
+        /// Background needed to answer.
         context: String,
     }
 
     /// An option of a question.
     Choice {
-        /// What it is called.
+        /// Name of the option.
         name: String,
-        /// What it means and what it costs.
+        /// Meaning and cost of the option.
         trade_offs: String,
     }
 
     /// A task that waits for a person.
     InboxItem {
-        /// The task.
+        /// Task id.
         task: String,
-        /// What is wanted.
+        /// Title of the request.
         title: String,
-        /// The repository.
+        /// Repository.
         project: Project,
-        /// The workflow.
+        /// Workflow name.
         workflow: String,
-        /// What is asked.
+        /// The open request.
         request: Request,
     }
 
-    /// Something that a person said.
+    /// Something a person said.
     Remark {
-        /// Who.
+        /// Author.
         by: String,
-        /// What they were asked.
+        /// The question it answers.
         question: Option<String>,
-        /// What they said.
+        /// The text.
         text: String,
-        /// Whether it was said at the forge.
+        /// Whether it was written at the forge.
         at_forge: bool,
     }
 
     /// One attempt at one stage.
     Leg {
-        /// Counts from 1 within the task.
+        /// Number within the task, starting at 1.
         number: u32,
-        /// The stage.
+        /// Stage name.
         stage: String,
-        /// work, fix, recheck, merge or resolve.
+        /// Purpose: work, fix, recheck, merge or resolve.
         purpose: String,
-        /// ready, running, passed, rejected, failed, timed_out, cancelled, lost or held.
+        /// State: ready, running, passed, rejected, failed, timed_out, cancelled, lost or held.
         state: String,
-        /// The outcome that it reported.
+        /// Outcome the leg reported.
         outcome: Option<String>,
         /// Why it did not pass.
         trouble: Option<String>,
-        /// Not to be started before this moment.
+        /// Earliest start time.
         not_before: Moment,
-        /// When it was started.
+        /// Start time.
         started: Option<Moment>,
-        /// When it ended.
+        /// End time.
         ended: Option<Moment>,
-        /// The model that was asked.
+        /// Requested model.
         model: Option<String>,
-        /// All tokens that it used.
+        /// Total tokens.
         tokens: u64,
-        /// What it cost, in millionths of a dollar; null if no price is known.
+        /// Cost in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
     }
 
-    /// What a gate said, with its evidence.
+    /// The verdict of a gate, with its evidence.
     Gate {
-        /// The gate.
+        /// Gate name.
         gate: String,
         /// Whether the work passed.
         passed: bool,
-        /// error or warning.
+        /// Severity: error or warning.
         severity: String,
-        /// What was run.
+        /// Command that ran.
         command: String,
-        /// How it ended.
+        /// How the command ended.
         ended: String,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
-        /// What is to be mended.
+        /// What to fix.
         failure: Option<String>,
-        /// What was counted.
+        /// Counts.
         figures: BTreeMap<String, String>,
-        /// What was found.
+        /// Findings.
         findings: Vec<Finding>,
         /// Tests that failed without the change and pass with it.
         red_to_green: Vec<String>,
     }
 
-    /// Something that a gate found.
+    /// A finding of a gate.
     Finding {
-        /// What it does to the verdict.
+        /// Effect on the verdict.
         weight: String,
-        /// The rule.
+        /// Rule.
         rule: String,
-        /// What was found.
+        /// Description.
         message: String,
-        /// Where: `path:line`.
+        /// Location as `path:line`.
         location: Option<String>,
     }
 
-    /// Something that a leg left behind.
+    /// An artifact that a leg produced.
     Artifact {
-        /// Its place in the list, by which its content is read.
+        /// Index in the list. Use it to read the content.
         index: u32,
-        /// plan, branch, merged, commits, diff, file, report, pushed or pull_request.
+        /// Kind: plan, branch, merged, commits, diff, file, report, pushed or pull_request.
         kind: String,
-        /// What it is called.
+        /// Name.
         name: String,
-        /// A line about it.
+        /// One-line description.
         about: String,
-        /// Its page at a forge.
+        /// URL at the forge.
         url: Option<String>,
         /// Whether its content can be read.
         readable: bool,
     }
 
-    /// An entry of the history.
+    /// An event of the history.
     Event {
-        /// Increases with every event of the store. The cursor and the `Last-Event-ID` of the stream.
+        /// Sequence number. Increases with every event of the store. Used as cursor and as `Last-Event-ID` of the
+        /// stream.
         seq: i64,
-        /// The task.
+        /// Task id.
         task: String,
-        /// The leg.
+        /// Leg number.
         leg: Option<u32>,
-        /// When.
+        /// Time.
         at: Moment,
-        /// Who: a person, `supervisor` or `harness T-1.2`.
+        /// Who caused it: a person, `supervisor` or `harness T-1.2`.
         actor: String,
-        /// task, leg, agent or gate.
+        /// Category: task, leg, agent or gate.
         category: String,
-        /// What happened, as a word.
+        /// Kind, as one word.
         kind: String,
-        /// debug, info, warning or error.
+        /// Level: debug, info, warning or error.
         level: String,
-        /// What happened, in a sentence.
+        /// Summary in one sentence.
         summary: String,
     }
 
-    /// Something that an agent said or did.
+    /// Something an agent said or did.
     Line {
-        /// Where it begins in the leg's output.
+        /// Byte offset in the leg's output.
         offset: u64,
-        /// text, thinking, tool_use, tool_result, limit, end, denied, fault, report or raw.
+        /// Kind: text, thinking, tool_use, tool_result, limit, end, denied, fault, report or raw.
         kind: String,
-        /// The tool.
+        /// Tool name.
         name: Option<String>,
-        /// Whether it went well, where that is known.
+        /// Whether it succeeded, if known.
         ok: Option<bool>,
-        /// What was said.
+        /// The text.
         text: String,
     }
 }
