@@ -1,4 +1,4 @@
-//! The dashboard beside the daemon: a process of its own, started again when it dies. Nothing waits for it.
+//! Runs the dashboard in a separate process and restarts it if it dies. The daemon never waits for it.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -7,22 +7,22 @@ use acquit_run::process::Detached;
 
 use super::Daemon;
 
-/// The first pause before it is started again, and the longest. Each failure doubles the pause.
+/// First and longest pause before a restart. Each failure doubles the pause.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// A process that ran for so long did not fail at its start.
+/// A process that ran for this long did not fail at startup.
 const STEADY: Duration = Duration::from_mins(1);
 
-/// How the dashboard is served.
+/// How to serve the dashboard.
 #[derive(Clone, Debug)]
 pub struct Dashboard {
-    /// Arguments that say where it listens, and for whom.
+    /// Arguments with the listen address and the access settings.
     pub words: Vec<OsString>,
-    /// Whether it is opened in a browser when it first starts.
+    /// Whether to open it in a browser at the first start.
     pub open: bool,
 }
 
-/// The process that serves it.
+/// The dashboard process.
 #[derive(Default)]
 pub(super) struct Web {
     process: Option<(Detached, Instant)>,
@@ -32,7 +32,7 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// Ends it with the daemon.
+    /// Ends the process together with the daemon.
     pub(super) fn end(&mut self) {
         if let Some((process, _)) = self.process.take() {
             process.end();
@@ -41,7 +41,7 @@ impl Web {
 }
 
 impl Daemon<'_> {
-    /// Starts the dashboard if it is wanted and does not run. Whatever goes wrong with it is said, and changes nothing else.
+    /// Starts the dashboard if it is wanted and not running. Logs failures; they affect nothing else.
     pub(super) fn keep_dashboard(&mut self) {
         let Some(wanted) = self.options.dashboard.clone() else { return };
         if let Some((process, begun)) = &mut self.web.process {

@@ -1,6 +1,6 @@
-//! The workspaces of tasks that are done: removed by a process beside the daemon, because that takes as long as a workspace is large.
+//! Removes the workspaces of finished tasks in a separate process, because a large workspace takes long to remove.
 //!
-//! What is noted here may be forgotten: whoever cleans up later ([`super::sweep`]) finds every workspace that is left.
+//! This list may be lost in a crash: the cleanup ([`super::sweep`]) finds every remaining workspace.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use super::{Busy, Daemon, log};
 use crate::app::App;
 use crate::error::Error;
 
-/// How many one process is told: what fits on a line of arguments many times over.
+/// Maximum number of tasks per process, so that the arguments stay far below the limit of a command line.
 const MOST: usize = 200;
-/// The longest that one process may take: some millions of files on a slow disk.
+/// Timeout of one process: enough for some million files on a slow disk.
 const LIMIT: Duration = Duration::from_hours(1);
 
-/// Tasks that are done and whose workspaces are to go, and the process that removes some of them.
+/// Finished tasks whose workspaces are to be removed, and the process that removes some of them.
 #[derive(Default)]
 pub(super) struct Finished {
     waiting: BTreeSet<TaskId>,
@@ -26,7 +26,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// Notes that a task is done.
+    /// Adds a finished task.
     pub(super) fn add(&mut self, task: TaskId) {
         self.waiting.insert(task);
     }
@@ -40,7 +40,7 @@ impl Finished {
 }
 
 impl Daemon<'_> {
-    /// Sees to it that workspaces of tasks that are done go. One process at a time.
+    /// Removes workspaces of finished tasks, with one process at a time.
     pub(super) fn clear(&mut self) -> Result<Busy, Error> {
         if let Some((process, since)) = &mut self.finished.process {
             let (over, late) = (process.has_ended().unwrap_or(true), since.elapsed() > LIMIT);
@@ -67,7 +67,7 @@ impl Daemon<'_> {
     }
 }
 
-/// Removes the workspaces of these tasks, which are done, and says which could not be: a process of the daemon's.
+/// Removes the workspaces of these finished tasks, and logs failures. Runs in a process of the daemon.
 pub fn remove(app: &App, tasks: &[TaskId]) -> Result<(), Error> {
     let mut store = app.store()?;
     for id in tasks {

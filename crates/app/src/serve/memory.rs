@@ -1,4 +1,4 @@
-//! What earlier nights proposed in a repository, gathered from the store, and what became of it.
+//! Collects what earlier nights proposed in a repository, and what became of it.
 
 use std::cell::Cell;
 
@@ -15,16 +15,16 @@ use acquit_run::runtime::Runtime;
 
 use crate::error::Error;
 
-/// How many tasks of a repository are looked at, newest first: some months of nights.
+/// Maximum number of tasks of a repository to read, newest first: some months of nights.
 const TASKS: u32 = 200;
 
-/// Says what became of what a task delivered. A forge knows of requests; a repository alone knows its branches.
+/// Tells what became of a task's work. A forge knows pull requests; a repository only knows branches.
 pub(super) trait Fates {
-    /// What became of it, as far as it can be told.
+    /// Returns what became of it, if known.
     fn fate(&self, task: &Task) -> Option<Fate>;
 }
 
-/// What the repository itself tells: a branch that is merged, there, or gone.
+/// Status from the repository alone: a branch is merged, exists, or is gone.
 pub(super) struct Branches<'g> {
     pub(super) git: &'g Git,
     pub(super) source: &'g Source,
@@ -46,12 +46,12 @@ impl Fates for Branches<'_> {
     }
 }
 
-/// What the forge tells of requests that the repository alone does not know to be merged.
+/// Status from the forge, for pull requests that the repository does not show as merged.
 pub(super) struct Requests<'w> {
     pub(super) runtime: &'w Runtime,
     pub(super) config: &'w Config,
     pub(super) branches: Branches<'w>,
-    /// Whether the forge was away when it was asked: then it is not asked again for each of some sixty requests.
+    /// Whether the forge was unreachable. Then it is not asked again for each of some sixty pull requests.
     pub(super) away: Cell<bool>,
 }
 
@@ -61,7 +61,7 @@ impl Fates for Requests<'_> {
         if seen == Some(Fate::Merged) || task.request().is_none() {
             return seen;
         }
-        // A forge that does not answer leaves it undecided: nothing is proposed twice for that.
+        // Without an answer from the forge the pull request counts as open, so nothing is proposed twice.
         let undecided = seen.or(Some(Fate::Open));
         if self.away.get() {
             return undecided;
@@ -81,13 +81,13 @@ impl Fates for Requests<'_> {
 
 /// What earlier nights left in a repository.
 pub(super) struct Earlier {
-    /// What was proposed, newest first.
+    /// Earlier proposals, newest first.
     pub(super) proposals: Vec<Proposal>,
-    /// The tasks whose requests are not decided.
+    /// Tasks with open pull requests.
     pub(super) open: Vec<Task>,
 }
 
-/// What was proposed in the repository at this path by tasks of schedules.
+/// Returns what scheduled tasks proposed in the repository at this path.
 pub(super) fn earlier(
     store: &mut dyn Store,
     project: &str,
@@ -113,7 +113,7 @@ pub(super) fn earlier(
     Ok(Earlier { proposals: all, open })
 }
 
-/// The page of a task's request, if it has one.
+/// Returns the URL of a task's pull request, if it has one.
 pub(super) fn link(task: &Task) -> Option<String> {
     task.request().map(|request| request.url.clone())
 }

@@ -1,7 +1,7 @@
-//! Mistakes in schedules that only show beside the rest of the project: an unknown workflow, time zone or category.
+//! Finds mistakes in schedules that need the rest of the project to detect: an unknown workflow, time zone or category.
 //!
-//! The reader of `acquit.toml` checks each schedule by itself. It is pure, so it knows neither the machine's time zones nor the
-//! project's workflows.
+//! The reader of `acquit.toml` checks each schedule by itself. It is pure, so it knows neither the machine's time zones
+//! nor the project's workflows.
 
 use acquit_core::schedule::{Categories, Schedule};
 use acquit_core::toml_reader::Mistake;
@@ -9,7 +9,7 @@ use jiff::tz;
 
 use crate::project::{Known, Project};
 
-/// All of them, in the order of the schedules. `text` is the file that the schedules stand in, for the lines to point at.
+/// Returns all mistakes in the order of the schedules. `text` is the file with the schedules, to point at its lines.
 pub fn mistakes(project: &Project, file: &str, text: &str) -> Vec<Mistake> {
     let mut found = Vec::new();
     for schedule in &project.config.schedules {
@@ -53,9 +53,9 @@ fn categories(schedule: &Schedule) -> Vec<&str> {
     }
 }
 
-/// Why a workflow cannot begin with a category, and what to do about it.
+/// Returns why a workflow cannot start with a category, and a hint.
 pub fn unknown_category(known: &Known, category: &str) -> Option<(String, String)> {
-    // A workflow with mistakes of its own is told about elsewhere.
+    // Mistakes of the workflow itself are reported elsewhere.
     let workflow = known.read.as_ref().ok()?;
     match &workflow.variation {
         None => Some((
@@ -70,7 +70,7 @@ pub fn unknown_category(known: &Known, category: &str) -> Option<(String, String
     }
 }
 
-/// The zone of this machine whose name differs only a little.
+/// Returns the known time zone with the most similar name.
 fn near_zone(wanted: &str) -> Option<String> {
     let plain = |text: &str| -> Vec<char> {
         text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -82,13 +82,13 @@ fn near_zone(wanted: &str) -> Option<String> {
         let rest = |letters: &[char]| letters.len() - shared;
         let tail = wanted[shared..].iter().rev().zip(name[shared..].iter().rev());
         let tail = tail.take_while(|(a, b)| a == b).count();
-        // One letter more, less, or another, or two swapped.
+        // Accepts one letter more, less or different, or two swapped.
         rest(&wanted).max(rest(&name)) <= tail + 2
     };
     tz::db().available().map(|name| name.to_string()).find(|name| close(name))
 }
 
-/// Where a key of a schedule stands: line, column, and the line itself. The schedule's first line if the key is not found.
+/// Returns line, column and text of a schedule's key. If the key is not found, of the schedule's first line.
 fn place(text: &str, schedule: &Schedule, key: &str) -> (usize, usize, String) {
     let lines: Vec<&str> = text.lines().collect();
     let is_header = |line: &str| line.trim_start().starts_with('[');

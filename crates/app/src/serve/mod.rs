@@ -1,9 +1,10 @@
-//! The daemon: follows schedules, goes on with nights, starts harnesses, finds what died, and sends what is to be told.
+//! The daemon: fires schedules, advances nights, starts harnesses, detects dead harnesses, and sends messages.
 //!
-//! It may be killed at any time and started again, and there may be several at once. Nothing that matters is in its memory: nights,
-//! messages and how far it has read are in the store, and legs are processes of their own, which neither its start nor its end
-//! touches. Whatever asks somebody elsewhere, or takes as long
-//! as a folder is large, is done beside it, so that nobody holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
+//! It may be killed at any time and restarted, and several may run at once. It keeps no important state in memory:
+//! nights, messages and its read position are in the store. Legs are separate processes, which neither its start nor
+//! its end affects. Network calls, and work that grows with the size of a folder, run in separate processes, so that
+//! they never block the rest. It sleeps in the store, and wakes up when something was written, when something is due,
+//! and at regular intervals.
 
 mod dashboard;
 mod finished;
@@ -40,32 +41,33 @@ use crate::app::App;
 use crate::error::Error;
 use crate::notice::Notice;
 
-/// The longest sleep: so soon a request to stop is heard.
+/// Longest sleep. Limits how long a stop request goes unnoticed.
 const BEAT: Duration = Duration::from_secs(1);
-/// The same while somebody waits for its end: the end of a process that it started is no news in the store.
+/// Longest sleep while a caller waits for the daemon to finish: the store does not report the end of a process that the
+/// daemon started.
 const SOON: Duration = Duration::from_millis(100);
-/// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
+/// How often to look for legs whose harness died, and for blocked tasks that can continue.
 const PATROL: Duration = Duration::from_secs(5);
-/// How often the configuration is read again, and schedules looked at that others may have paused.
+/// How often to reread the configuration and the schedules, which others may have paused.
 const REREAD: Duration = Duration::from_secs(30);
-/// The same while the configuration is not trusted: somebody may be about to trust it.
+/// How often to reread the configuration while it is not trusted: the user may be about to trust it.
 const REREAD_UNTRUSTED: Duration = Duration::from_secs(2);
-/// How long it waits after the store refused.
+/// How long to wait after an error of the store.
 const TROUBLE: Duration = Duration::from_secs(5);
 
-/// How the daemon runs.
+/// Options of the daemon.
 pub struct Options {
     /// When it ends by itself.
     pub until: Until,
-    /// What it does when it is asked to stop.
+    /// What to do on a stop request.
     pub stop: Stop,
-    /// How many tasks run at the same time.
+    /// Maximum number of tasks that run at the same time.
     pub most: u32,
-    /// The one night that it is to look after; everything if none is named.
+    /// The only night to handle; everything if `None`.
     pub only: Option<(Name, Timestamp)>,
-    /// Arguments for the processes beside it, such as the form of their log.
+    /// Arguments for child processes, such as the log format.
     pub pass_on: Vec<OsString>,
-    /// The dashboard that is served beside it, if one is.
+    /// The dashboard to serve, if any.
     pub dashboard: Option<Dashboard>,
 }
 
@@ -78,23 +80,23 @@ pub enum Until {
     Done,
 }
 
-/// What the daemon does when it is asked to stop.
+/// What the daemon does on a stop request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Ends at once; legs go on by themselves.
+    /// Ends at once. Legs continue by themselves.
     Leave,
-    /// Begins nothing more, and waits for the legs that run.
+    /// Starts nothing more, and waits for running legs.
     Drain,
 }
 
-/// Whether something is still under way that the daemon would wait for.
+/// Whether something is in progress that the daemon would wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Busy {
     Yes,
     No,
 }
 
-/// The daemon. What is in here can be found again.
+/// The daemon. All of its state can be rebuilt.
 struct Daemon<'d> {
     app: &'d App,
     options: Options,
@@ -103,15 +105,15 @@ struct Daemon<'d> {
     beginners: night_starters::Beginners,
     finished: finished::Finished,
     sweep: sweep::Sweep,
-    /// The process that sends messages, while there is one.
+    /// The process that sends messages, while it runs.
     sender: Option<Detached>,
-    /// The process that serves the dashboard.
+    /// The dashboard process.
     web: dashboard::Web,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
-    /// Whether the files that it goes by are not trusted: then nothing is begun and nobody is told anything until they are.
+    /// Whether the configuration is not trusted. Then the daemon starts nothing and sends nothing until it is.
     waits: bool,
-    /// When a schedule is looked at again, if not earlier.
+    /// When to check the schedules again at the latest.
     next_run: Option<Timestamp>,
 }
 
@@ -153,7 +155,8 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
                 troubled = false;
                 daemon.beat()
             }
-            // A database that restarts, a disk that is full for a while, a process too many: whoever watches over others does not give up.
+            // A restarting database, a full disk, too many processes: these pass, so the daemon retries instead of
+            // giving up.
             Err(error @ (Error::Store(_) | Error::NoTask(_) | Error::Process(_))) => {
                 if !troubled || daemon.options.until == Until::Done {
                     daemon.log("trouble", &acquit_run::harness::chain(&error));
@@ -171,7 +174,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     daemon.stop(store.as_mut(), &interrupt)
 }
 
-/// Sleeps in the store, or without it while it cannot be reached.
+/// Sleeps in the store, or without it while it is unreachable.
 fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
     if pause <= BEAT && store.wait(pause).is_ok() {
         return;
@@ -183,7 +186,7 @@ fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
 }
 
 impl Daemon<'_> {
-    /// Does all that is due, and says whether something is still under way.
+    /// Does everything that is due, and returns whether something is still in progress.
     fn look(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
         self.keep_dashboard();
         let now = store.now()?;
@@ -234,7 +237,8 @@ impl Daemon<'_> {
         Ok(if idle { Busy::No } else { Busy::Yes })
     }
 
-    /// The files that it goes by are not trusted. What runs goes on by what it began with; nothing else is begun.
+    /// Handles an untrusted configuration. Running work continues with the configuration it started with; nothing else
+    /// starts.
     fn wait_for_trust(&mut self, error: &Error) {
         if !std::mem::replace(&mut self.waits, true) {
             let words = acquit_run::harness::chain(error);
@@ -242,7 +246,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// How long it sleeps when nothing is wrong.
+    /// Returns how long to sleep when there is no error.
     fn beat(&self) -> Duration {
         match self.options.until {
             Until::Stopped => BEAT,
@@ -250,7 +254,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Ends as it was asked to.
+    /// Stops the daemon as [`Options::stop`] says.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<(), Error> {
         self.beginners.end();
         self.finished.end();
@@ -283,12 +287,12 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// One line about one thing that happened.
+    /// Logs an event in one line.
     fn log(&self, what: &str, words: &str) {
         log(self.app, what, words);
     }
 
-    /// Starts this program again with a hidden verb, as a process that ends with this one.
+    /// Starts this program again with a hidden subcommand. The process ends with this one.
     fn beside(&self, words: &[impl AsRef<OsStr>]) -> Result<Detached, Error> {
         let own = ["--parent".into(), std::process::id().to_string().into()];
         let words = words.iter().map(|word| word.as_ref().to_owned()).chain(own);
@@ -297,7 +301,7 @@ impl Daemon<'_> {
     }
 }
 
-/// One line about one thing that happened, of the daemon or of a process beside it.
+/// Logs an event of the daemon or of one of its processes in one line.
 pub fn log(app: &App, what: &str, words: &str) {
     let at = (app.runtime.now)();
     app.notice(&Notice::Log { at, what: what.to_owned(), text: words.to_owned() });

@@ -1,8 +1,9 @@
-//! Beginning with one repository of a night: `acquit begin`, a process of its own.
+//! `acquit begin`: starts the work of a night in one repository, in a separate process.
 //!
-//! A remote or a forge may answer slowly or never, so whoever asks them is nobody that others wait for. This process reads the night from
-//! the store and writes there what came of it: the task's id before the task is made, or why the repository is left alone. It may be
-//! killed anywhere, and there may be several for the same repository; the night then has one task all the same.
+//! A remote or a forge may answer slowly or never, so the process that asks it must not block others. This process
+//! reads the night from the store and writes the result there: the task id before it creates the task, or why it skips
+//! the repository. It may be killed at any time, and several may run for the same repository; the night still gets only
+//! one task.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +23,24 @@ use crate::error::Error;
 use crate::options::Means;
 use crate::task::{NewTask, Origin};
 
-/// So often it is tried to write into a night that others write into as well: side by side, each repository of it has a process.
+/// How often to retry a write to a night that others write to as well: each of its repositories may have such a
+/// process.
 pub(super) const TRIES: u32 = 100;
 
 /// A repository of a night.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Which {
-    /// The project that the schedule belongs to.
+    /// Project of the schedule.
     pub project: String,
-    /// The schedule.
+    /// Schedule name.
     pub schedule: Name,
-    /// The night's time by the schedule.
+    /// Scheduled time of the night.
     pub nominal: Timestamp,
-    /// Its place in the night.
+    /// Index of the repository in the night.
     pub job: usize,
 }
 
-/// Begins with it, or writes down why not.
+/// Starts the work in the repository, or records why not.
 pub fn start(app: &App, which: &Which) -> Result<(), Error> {
     let mut store = app.store()?;
     let store = store.as_mut();
@@ -57,14 +59,14 @@ pub fn start(app: &App, which: &Which) -> Result<(), Error> {
     };
     match make(app, &home, store, schedule, &night, which, &before) {
         Ok(()) => Ok(()),
-        // What may pass is not a reason to leave the repository alone; whoever watches tries again.
+        // Don't skip the repository because of a temporary error; the daemon retries.
         Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => Err(error),
         Err(error) => {
             let now = match find(store, &which.project, &which.schedule, which.nominal)? {
                 Some(night) => night.jobs[which.job].progress.clone(),
                 None => return Ok(()),
             };
-            // Another one made the same task.
+            // Another process created the same task.
             if let Progress::Task { task } = now
                 && is_made(store, task)?
             {
@@ -76,7 +78,7 @@ pub fn start(app: &App, which: &Which) -> Result<(), Error> {
     }
 }
 
-/// Makes the task of a repository.
+/// Creates the task of a repository.
 fn make(
     app: &App,
     home: &Home,
@@ -96,7 +98,7 @@ fn make(
         away: std::cell::Cell::new(false),
     };
     let Earlier { proposals: known, open: requests } = earlier(store, &path, &schedule.workflow, &fates)?;
-    // One that did not answer a moment ago is not asked for each of them again.
+    // Don't ask a forge again for each pull request if it just did not answer.
     if !fates.away.get() {
         take_up(app, store, which, &requests)?;
     }
@@ -112,7 +114,7 @@ fn make(
         Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. } => {
             let id = store.reserve()?;
             match write(store, which, before, &Progress::Task { task: id })? {
-                // Whoever was faster may be gone: theirs is made as well as ours would be.
+                // Another process was faster, and may have died since: create the task under its id.
                 Progress::Task { task } => task,
                 Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. } => return Ok(()),
             }
@@ -147,7 +149,8 @@ fn make(
     app.create_from(store, &new, origin).map(|_| ())
 }
 
-/// Writes how far a night is with a repository, if it is still where it was found. Gives how far it is then, by whomever.
+/// Writes the progress of a repository, if it has not changed since `before` was read. Returns the current progress,
+/// whoever wrote it.
 fn write(
     store: &mut dyn Store,
     which: &Which,

@@ -1,4 +1,4 @@
-//! The processes that begin with repositories, watched beside everything else: none of them is waited for, and each has a limit.
+//! Tracks the processes that start the work in repositories. The daemon waits for none of them, and each has a timeout.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -12,30 +12,32 @@ use super::nights::find;
 use super::{Daemon, Home};
 use crate::error::Error;
 
-/// The longest that one may take: a first fetch of a large repository, and a forge that is slow about every earlier request.
+/// Timeout of a process: enough for a first fetch of a large repository, and a forge that is slow for every earlier
+/// pull request.
 const LIMIT: Duration = Duration::from_mins(90);
-/// So many that end without a word will not do better.
+/// Give up after this many processes that ended without a result.
 const GIVE_UP: u32 = 4;
-/// How long one may go on at least that nobody waits for: what it does after its task is made takes a moment.
+/// Minimum run time of a process that is no longer needed: after it has created its task, it only needs a moment to
+/// end.
 const AFTERWARDS: Duration = Duration::from_secs(30);
-/// How long after one that ended without a word; doubled with every further one.
+/// Base of the backoff after a process that ended without a result. Each further one doubles the pause.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// Those that this daemon started. They end with it; another one starts them again.
+/// The processes this daemon started. They end with it, and another daemon starts them again.
 #[derive(Default)]
 pub(super) struct Beginners {
     running: BTreeMap<Which, (Detached, Instant)>,
-    /// Repositories whose process ended without a word: how often, and when it is tried again.
+    /// Repositories whose process ended without a result: how often, and when to retry.
     failed: BTreeMap<Which, (u32, Instant)>,
 }
 
 impl Beginners {
-    /// Ends them all.
+    /// Ends all processes.
     pub(super) fn end(&mut self) {
         std::mem::take(&mut self.running).into_values().for_each(|(process, _)| process.end());
     }
 
-    /// Ends the one for this repository, which somebody else has decided about.
+    /// Ends the process of this repository: the repository is skipped, or the process is no longer needed.
     pub(super) fn forget(&mut self, which: &Which) {
         if let Some((process, _)) = self.running.remove(which) {
             process.end();
@@ -45,7 +47,7 @@ impl Beginners {
 }
 
 impl Daemon<'_> {
-    /// Sees to it that somebody begins with a repository. Gives the reason if nobody will.
+    /// Makes sure that a process starts the work in a repository. Returns the reason if that is given up.
     pub(super) fn begin(&mut self, which: &Which) -> Result<Option<String>, Error> {
         if let Some((_, since)) = self.beginners.running.get(which) {
             let late = since.elapsed() > LIMIT;
@@ -62,7 +64,7 @@ impl Daemon<'_> {
             Some((_, until)) if *until > Instant::now() => return Ok(None),
             Some(_) | None => {}
         }
-        // What it was last read as may be half a minute old.
+        // Read the trust again: the last read may be half a minute old.
         if self.waits {
             return Ok(None);
         }
@@ -80,7 +82,7 @@ impl Daemon<'_> {
         Ok(None)
     }
 
-    /// Says what came of those that have ended.
+    /// Handles processes that have ended, and logs their results.
     pub(super) fn reap_beginners(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let over = |(which, (process, _)): (&Which, &mut (Detached, Instant))| {
             process.has_ended().unwrap_or(true).then(|| which.clone())
@@ -100,10 +102,10 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Ends those that nobody wants any more.
+    /// Ends processes that are no longer needed.
     pub(super) fn keep_beginners(&mut self, wanted: &BTreeSet<Which>) {
         self.beginners.failed.retain(|which, _| wanted.contains(which));
-        // One that has made its task is about to end by itself.
+        // A process that has created its task is about to end by itself.
         let late = |which: &Which, since: &Instant| !wanted.contains(which) && since.elapsed() > AFTERWARDS;
         let running = self.beginners.running.iter();
         let over: Vec<Which> = running
@@ -114,7 +116,7 @@ impl Daemon<'_> {
     }
 }
 
-/// What came of beginning with a repository; nothing, if whoever was to do it ended without a word.
+/// Describes what a process did in a repository. `None` if it ended without a result.
 fn begun(store: &mut dyn Store, night: &Night, which: &Which) -> Result<Option<String>, Error> {
     let job = &night.jobs[which.job];
     Ok(match &job.progress {

@@ -1,4 +1,4 @@
-//! Nights: recorded when their time has come, gone on with until all is over, and told about in the morning.
+//! Nights: records them when they are due, advances them until all work has ended, and reports them in the morning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,12 +21,12 @@ use super::rework::{since, used};
 use super::{Busy, Daemon, Home, Until, repositories, zone};
 use crate::error::Error;
 
-/// How many nights that are not over are looked at.
+/// Maximum number of open nights to read.
 const OPEN: u32 = 100;
-/// How many nights of a schedule are looked at for one of them.
+/// Maximum number of nights of a schedule to search.
 const RECENT: u32 = 50;
 
-/// The night of a schedule with this nominal time.
+/// Returns the night of a schedule with this nominal time.
 pub(super) fn find(
     store: &mut dyn Store,
     project: &str,
@@ -40,7 +40,7 @@ pub(super) fn find(
 }
 
 impl Daemon<'_> {
-    /// Records the nights whose time has come. Says when the next one's will.
+    /// Records the nights that are due. Returns when the next one is.
     pub(super) fn fire(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Option<Timestamp>, Error> {
         let mut next: Option<Timestamp> = None;
         let project = self.home.project();
@@ -57,7 +57,7 @@ impl Daemon<'_> {
                 continue;
             }
             let recent = store.nights(&Nights::Of(project.clone(), schedule.name.clone()), RECENT)?;
-            // What was begun by hand stands for no run of the schedule's, and takes none away.
+            // A night started by hand neither counts as a run of the schedule nor replaces one.
             let by_clock = recent.iter().filter(|night| night.cause == Cause::Clock);
             let last =
                 by_clock.map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
@@ -87,7 +87,7 @@ impl Daemon<'_> {
         Ok(next)
     }
 
-    /// Goes on with every night that is not over.
+    /// Advances every open night.
     pub(super) fn go_on(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
         self.reap_beginners(store)?;
         let mut busy = Busy::No;
@@ -119,7 +119,7 @@ impl Daemon<'_> {
         Ok(busy)
     }
 
-    /// Takes the next steps of a night. It is under way as long as something of it goes on by itself.
+    /// Takes the next steps of a night, and returns whether it is still in progress.
     fn step(
         &mut self,
         store: &mut dyn Store,
@@ -131,7 +131,7 @@ impl Daemon<'_> {
             if self.waits {
                 return Ok(Busy::No);
             }
-            // What was begun ends by itself; the rest has nobody to say how.
+            // Started work ends by itself. Skip the rest: nothing says how to run it.
             for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
                 job.progress = Progress::Skipped {
                     reason: "the schedule is not in the configuration any more".to_owned(),
@@ -143,7 +143,7 @@ impl Daemon<'_> {
             Ok(zone) if !schedule.is_open(now, &zone) => Door::Closed,
             _ => Door::Open,
         };
-        // What was begun by hand is begun whatever the hour.
+        // A night started by hand may start at any hour.
         let door = match night.cause {
             Cause::Clock => door,
             Cause::Hand => Door::Open,
@@ -176,13 +176,13 @@ impl Daemon<'_> {
                 }
                 Move::Skip(job, reason) => match self.leave(store, night, &which(job), reason)? {
                     Some(next) => night = next,
-                    // Somebody else wrote meanwhile; look again.
+                    // Another process wrote meanwhile; read again.
                     None => return Ok(Busy::Yes),
                 },
                 Move::Cancel(task) => {
                     self.log("night", &format!("{}: {task} is ended, the budget is spent", night.schedule));
                     match self.app.decide(store, task, &Input::Cancel { by: Actor::Supervisor }) {
-                        // It came to its end meanwhile.
+                        // The task has ended meanwhile.
                         Ok(_) | Err(Error::Illegal { .. }) => {}
                         Err(error) => return Err(error),
                     }
@@ -193,7 +193,7 @@ impl Daemon<'_> {
         Ok(Busy::Yes)
     }
 
-    /// Leaves a repository alone. Gives the night as it is then; `None` if somebody else wrote meanwhile.
+    /// Skips a repository. Returns the updated night, or `None` if another process wrote meanwhile.
     fn leave(
         &mut self,
         store: &mut dyn Store,
@@ -208,7 +208,7 @@ impl Daemon<'_> {
         Ok(store.keep(&night, &[])?)
     }
 
-    /// Writes a night down whose schedule is gone, and ends it if nothing of it goes on.
+    /// Ends a night whose schedule is gone, unless some of its work continues.
     fn finish_if_over(&mut self, store: &mut dyn Store, night: Night, now: Timestamp) -> Result<Busy, Error> {
         let going = standings(store, &night)?.values().any(|standing| standing.work != Work::Settled);
         if going {
@@ -218,7 +218,7 @@ impl Daemon<'_> {
         Ok(Busy::Yes)
     }
 
-    /// Ends a night: the record and the messages about it are one transaction.
+    /// Ends a night. Writes the record and the messages about it in one transaction.
     fn finish(&mut self, store: &mut dyn Store, night: &Night, now: Timestamp) -> Result<(), Error> {
         let mut over = Night { state: State::Over, ended: Some(now), ..night.clone() };
         let entries = entries(store, &self.home.top, &over)?;
@@ -258,7 +258,8 @@ impl Daemon<'_> {
 }
 
 impl Daemon<'_> {
-    /// When people may be told of a night: in the morning after it, if they said when that is. Whoever waits for it is told at once.
+    /// Returns when to send the report of a night: the next morning, if the configuration sets an hour. If somebody
+    /// waits for it, sends it at once.
     fn report_hour(&self, night: &Night) -> Option<Timestamp> {
         if night.cause == Cause::Hand || self.options.until == Until::Done {
             return None;
@@ -269,7 +270,7 @@ impl Daemon<'_> {
     }
 }
 
-/// Records a night of a schedule that begins now. Whoever looks after nights goes on with it.
+/// Records a night that starts now. The daemon advances it.
 pub fn begin_by_hand(
     store: &mut dyn Store,
     home: &Home,
@@ -296,13 +297,13 @@ pub fn begin_by_hand(
     Ok((night, recorded))
 }
 
-/// The date that a night is called by: the one that people had at its nominal time.
+/// Returns the date that names a night: the local date at its nominal time.
 pub(super) fn date(schedule: &Schedule, nominal: Timestamp) -> String {
     let zone = zone(schedule).unwrap_or(jiff::tz::TimeZone::UTC);
     local(nominal, &zone).map(|local| local.date().to_string()).unwrap_or_default()
 }
 
-/// The same, where the schedule may be gone, and with it whose clocks it went by.
+/// Returns the same date for a night whose schedule, and with it the time zone, may be gone. Uses UTC then.
 pub fn date_of(home: &Home, night: &Night) -> String {
     match home.schedule(&night.schedule) {
         Ok(schedule) => date(schedule, night.nominal),
@@ -312,7 +313,7 @@ pub fn date_of(home: &Home, night: &Night) -> String {
     }
 }
 
-/// The report of a night: as it was kept, or as things stand while it is not over.
+/// Returns the report of a night: the stored one, or the current state while the night is open.
 pub fn report(
     store: &mut dyn Store,
     home: &Home,
@@ -321,7 +322,7 @@ pub fn report(
     if night.entries.is_empty() { entries(store, &home.top, night) } else { Ok(night.entries.clone()) }
 }
 
-/// How the tasks of a night stand.
+/// Returns the state of a night's tasks.
 fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, Standing>, Error> {
     let mut all = BTreeMap::new();
     for id in night.tasks() {
@@ -343,11 +344,11 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
     Ok(all)
 }
 
-/// What a night came to, repository by repository.
+/// Returns the report entries of a night, one per repository.
 fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morning_report::Entry>, Error> {
     let mut all = Vec::new();
     for Job { repository, progress } in &night.jobs {
-        // A dot says something in a configuration, and nothing on a phone.
+        // `.` means something in a configuration, but nothing on a phone: show the folder name instead.
         let own = || Some(top.file_name()?.to_string_lossy().into_owned());
         let named = (repository == ".").then(own).flatten();
         let repository = named.as_ref().unwrap_or(repository);
@@ -367,7 +368,7 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
             Progress::Task { task: id } | Progress::Again { task: id } => {
                 let task = match store.task(*id) {
                     Ok(task) => task,
-                    // Its id was taken, and then nobody came to make it.
+                    // The id was reserved, but the task was never created.
                     Err(store::Error::NoTask(_)) => {
                         all.push(left("it was never begun".to_owned()));
                         continue;

@@ -1,8 +1,9 @@
-//! Requests of earlier nights about which something was said: a night lets their tasks go on, beside what it proposes itself.
+//! Continues tasks of earlier nights whose pull requests received comments or failed checks, as part of the next night.
 //!
-//! People read a request in the morning, and a check may fail when the daemon has long gone on. So the night that comes next asks the
-//! forge about every request of its schedule that is still open, and each task that has something to do becomes a part of it: recorded
-//! first, so that it is run, counted and reported with that night. Comments have identities, so killed anywhere nothing is taken up twice.
+//! People review a pull request in the morning, and a check may fail long after the daemon has moved on. So the next
+//! night asks the forge about every open pull request of its schedule. Each task with something to do is recorded as a
+//! part of that night before it continues, so that it is run, counted and reported with the night. Comments have ids,
+//! so nothing is handled twice even if the process is killed.
 
 use acquit_core::agent::Usage;
 use acquit_core::decide::{Input, decide};
@@ -20,10 +21,10 @@ use super::nights::find;
 use crate::app::App;
 use crate::error::Error;
 
-/// How many requests are asked about in one night, the newest first: more than anybody leaves open.
+/// Maximum number of pull requests to check in one night, newest first: more than anyone leaves open.
 const MOST: usize = 20;
 
-/// Takes up what was said about requests of earlier nights. `open` are the tasks whose requests are not decided.
+/// Handles feedback on pull requests of earlier nights. `open` are the tasks with open pull requests.
 pub(super) fn take_up(app: &App, store: &mut dyn Store, which: &Which, open: &[Task]) -> Result<(), Error> {
     let of_schedule = |task: &&Task| {
         let named = task.seed.wish.metadata.get(key::SCHEDULE);
@@ -41,7 +42,7 @@ pub(super) fn take_up(app: &App, store: &mut dyn Store, which: &Which, open: &[T
         let comments = match acquit_run::forge::feedback(&app.runtime, task, &definition) {
             Ok(comments) => comments,
             Err(error) => {
-                // The next night asks again. What is to be begun tonight does not depend on it.
+                // The next night asks again. Tonight's work does not depend on it.
                 let words = acquit_run::harness::chain(&error);
                 log(app, "night", &format!("{id}: what was said about its request is not known: {words}"));
                 return Ok(());
@@ -55,7 +56,7 @@ pub(super) fn take_up(app: &App, store: &mut dyn Store, which: &Which, open: &[T
         }
         match app.decide(store, id, &input) {
             Ok(_) => log(app, "night", &format!("{id} goes on: {count} comments on its request")),
-            // It was retried, or merged by hand, a moment ago.
+            // The task was retried or merged by hand a moment ago.
             Err(Error::Illegal { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -63,7 +64,7 @@ pub(super) fn take_up(app: &App, store: &mut dyn Store, which: &Which, open: &[T
     Ok(())
 }
 
-/// Whether a workflow says what is to be done with comments on a request.
+/// Returns whether a workflow handles comments on a pull request.
 fn leads_on(workflow: &Workflow) -> bool {
     let wanted = Name::literal(CHANGES_REQUESTED);
     workflow.stages.iter().any(|stage| {
@@ -72,7 +73,7 @@ fn leads_on(workflow: &Workflow) -> bool {
     })
 }
 
-/// Makes an earlier task a part of the night. Says whether it is one.
+/// Adds an earlier task to the night. Returns whether it is part of the night.
 fn join(store: &mut dyn Store, which: &Which, task: TaskId) -> Result<bool, Error> {
     let again = Progress::Again { task };
     for _ in 0..TRIES {
@@ -94,7 +95,7 @@ fn join(store: &mut dyn Store, which: &Which, task: TaskId) -> Result<bool, Erro
     Err(Error::BusyNight { schedule: which.schedule.clone() })
 }
 
-/// The legs of a task that a night is answerable for: those since it began. For a task that it made itself, all.
+/// Returns the legs of a task that belong to a night: those since the night began, or all legs of a task it created.
 pub(super) fn since(night: &Night, task: TaskId, legs: Vec<Leg>) -> Vec<Leg> {
     if !night.jobs.iter().any(|job| job.progress == (Progress::Again { task })) {
         return legs;
@@ -103,7 +104,7 @@ pub(super) fn since(night: &Night, task: TaskId, legs: Vec<Leg>) -> Vec<Leg> {
     legs.into_iter().filter(|leg| leg.started.is_none_or(|started| started >= began)).collect()
 }
 
-/// What legs used together.
+/// Returns the total usage of the legs.
 pub(super) fn used(legs: &[Leg]) -> Usage {
     let mut total = Usage::default();
     legs.iter().for_each(|leg| total.add(&leg.usage));

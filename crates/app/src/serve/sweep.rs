@@ -1,4 +1,4 @@
-//! Cleaning up: workspaces that nobody needs any more are removed by a process beside the daemon, when nothing runs here.
+//! Removes unneeded workspaces in a separate process, when the machine is idle.
 
 use std::time::{Duration, Instant};
 
@@ -11,26 +11,26 @@ use crate::app::App;
 use crate::error::Error;
 use crate::size;
 
-/// How often it is looked, when nothing runs.
+/// How often to clean up when nothing runs.
 const OFTEN: Duration = Duration::from_hours(1);
-/// How often at least, on a machine that is never quiet.
+/// How often to clean up at least, on a machine that is never idle.
 const ANYHOW: Duration = Duration::from_hours(12);
 
-/// The one that cleans up, and when it last began. It ends with the daemon and may be killed anywhere.
+/// The cleanup process, and when it last started. It ends with the daemon and may be killed at any time.
 pub(super) struct Sweep {
     process: Option<Detached>,
-    /// When the daemon began to look whether it is time.
+    /// When the daemon started.
     since: Instant,
     begun: Option<Instant>,
 }
 
 impl Sweep {
-    /// Nobody cleans up yet.
+    /// Creates the state without a cleanup process.
     pub(super) fn new() -> Self {
         Self { process: None, since: Instant::now(), begun: None }
     }
 
-    /// Ends it.
+    /// Ends the process.
     pub(super) fn end(&mut self) {
         if let Some(process) = self.process.take() {
             process.end();
@@ -39,7 +39,7 @@ impl Sweep {
 }
 
 impl Daemon<'_> {
-    /// Starts it, if it is time and the machine is quiet. One at a time.
+    /// Starts a cleanup, if it is due and the machine is idle enough. Runs one at a time.
     pub(super) fn sweep(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         if let Some(process) = &mut self.sweep.process {
             if !process.has_ended().unwrap_or(true) {
@@ -57,17 +57,17 @@ impl Daemon<'_> {
     }
 }
 
-/// Whether it is time.
+/// Whether a cleanup is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     No,
     /// If nothing runs here.
     WhenQuiet,
-    /// Whatever runs here.
+    /// Even if something runs here.
     Anyhow,
 }
 
-/// Whether it is time, so long after it was last done, if it was, and after the daemon began.
+/// Returns whether a cleanup is due, `before` after the last one and `up` after the start of the daemon.
 fn due(before: Option<Duration>, up: Duration) -> Due {
     match before {
         Some(before) if before < OFTEN => Due::No,
@@ -76,7 +76,7 @@ fn due(before: Option<Duration>, up: Duration) -> Due {
     }
 }
 
-/// Cleans up, and says what went and what could not: `acquit clean`, for a daemon.
+/// Cleans up and logs what was removed and what could not be: `acquit clean` for the daemon.
 pub fn tidy(app: &App) -> Result<(), Error> {
     let home = Home::read(app)?;
     let mut store = app.store()?;
