@@ -1,34 +1,34 @@
-//! Edits of `acquit.toml` that keep its comments and its order. An edit that would not say what was meant is not made: the text is
-//! read again afterwards, and what a person wrote in an unusual form is left for them to change.
+//! Edits `acquit.toml` and keeps its comments and order. After an edit the text is parsed again. An edit without the
+//! intended effect is dropped, and unusual formatting is left for a person to change.
 
 use serde::Serialize;
 
-/// An edit.
+/// An edit of `acquit.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Edit {
-    /// A key of a table gets a value, as TOML.
+    /// Sets a key of a table to a TOML value.
     Set {
-        /// The table, such as `gates.lint`.
+        /// Table name, such as `gates.lint`.
         table: String,
-        /// The key.
+        /// Key.
         key: String,
-        /// The value.
+        /// TOML value.
         value: String,
     },
-    /// A list of a table gets further strings.
+    /// Adds strings to a list of a table.
     Add {
-        /// The table.
+        /// Table name.
         table: String,
-        /// The key.
+        /// Key.
         key: String,
-        /// What is added.
+        /// Strings to add.
         values: Vec<String>,
     },
 }
 
 impl Edit {
-    /// As a person would write it: the lines to add.
+    /// Returns the lines that a person would add.
     pub fn lines(&self) -> String {
         match self {
             Self::Set { table, key, value } => format!("[{table}]\n{key} = {value}"),
@@ -39,7 +39,7 @@ impl Edit {
         }
     }
 
-    /// The text with the edit made, or `None` where that cannot be done safely.
+    /// Returns the edited text, or `None` if the edit cannot be made safely.
     pub fn apply(&self, text: &str) -> Option<String> {
         let done = match self {
             Self::Set { table, key, value } => set(text, table, key, value),
@@ -48,7 +48,7 @@ impl Edit {
         self.holds(&done).then_some(done)
     }
 
-    /// Whether a text says what the edit means.
+    /// Returns whether a text has the effect of the edit.
     fn holds(&self, text: &str) -> bool {
         let Ok(root) = text.parse::<toml::Table>() else { return false };
         let find = |table: &str, key: &str| {
@@ -72,7 +72,7 @@ impl Edit {
     }
 }
 
-/// The lines of a table: from the one after its header to the next header.
+/// Returns the range of a table's lines, from the line after its header to the next header.
 fn section(lines: &[&str], table: &str) -> Option<(usize, usize)> {
     let header = format!("[{table}]");
     let is_header = |line: &str| line.split('#').next().is_some_and(|line| line.trim() == header);
@@ -99,7 +99,7 @@ fn set(text: &str, table: &str, key: &str, value: &str) -> String {
     if let Some(at) = key_line(&lines, (start, end), key) {
         out[at] = line;
     } else {
-        // After the last line of the table that is neither empty nor a comment about what follows.
+        // Insert after the last key of the table: empty lines and comments at its end belong to what follows.
         let is_key = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
         let last = lines[start..end].iter().rposition(|line| is_key(line)).map_or(start, |at| start + at + 1);
         out.insert(last, line);

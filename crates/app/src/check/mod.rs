@@ -1,9 +1,9 @@
-//! The rehearsal behind `acquit check`: setup and every gate, run on the base as it is, before any agent is paid.
+//! `acquit check`: rehearses setup and every gate on the unchanged base, before paying for an agent.
 //!
-//! It is a task with one stage of the kind `check`, in a store of its own, run by the same harness in the same sandbox as every
-//! other. So what holds here holds there, setups and baselines are kept for the tasks that follow, and the user's own list of
-//! tasks never shows it. [`rehearse`] runs it, [`problem`] says what a failure means and which edit mends it, [`edit`] makes the
-//! edit in `acquit.toml`.
+//! The rehearsal is a task with one stage of the kind `check`, in a separate store, run by the same harness and sandbox
+//! as every other task. So the results are valid for later tasks, setups and baselines are kept for them, and the
+//! user's task list never shows the rehearsal. [`rehearse`] runs it, [`problem`] explains failures and suggests edits
+//! that fix them, [`edit`] makes those edits in `acquit.toml`.
 
 use std::path::PathBuf;
 
@@ -30,37 +30,38 @@ pub mod problem;
 
 use problem::{Place, Problem};
 
-/// Rehearsals have numbers from here on, by process: no task has one that a rehearsal's branch could be called by.
+/// First number of rehearsals; the process id is added. No task has a number that could give it the branch name of a
+/// rehearsal.
 const FIRST: u64 = 1_000_000_000;
 
-/// The folder of the rehearsals' stores, in acquit's own, by process.
+/// Folder of the rehearsals' stores in acquit's home, one folder per process.
 const FOLDER: &str = "checks";
 
-/// The store of a rehearsal, in its folder.
+/// Store of a rehearsal, in its folder.
 const STORE: &str = "check.db";
 
-/// The only stage.
+/// Name of the only stage.
 const STAGE: &str = "check";
 
-/// How many events are read at once.
+/// Number of events to read at once.
 const PAGE: u32 = 500;
 
-/// What a rehearsal came to.
+/// Result of a rehearsal.
 pub struct Rehearsal {
-    /// Each gate that was run, in order.
+    /// Verdicts of the gates that ran, in order.
     pub verdicts: Vec<Verdict>,
-    /// What was not run, and why.
+    /// Gates that did not run, and why.
     pub left_out: Vec<(Name, &'static str)>,
-    /// What does not hold.
+    /// Problems that were found.
     pub problems: Vec<Problem>,
-    /// Whether the user ended it.
+    /// Whether the user cancelled it.
     pub cancelled: bool,
 }
 
-/// Runs a task until it ends, and shows how it goes. It is given the app of the rehearsal, with its own store.
+/// Runs a task until it ends and shows its progress. Receives the app of the rehearsal, with its own store.
 pub type Run<'r> = &'r mut dyn FnMut(&App, &mut dyn Store, TaskId) -> Result<Task, Error>;
 
-/// Runs setup and all gates of the project that can say something without a change.
+/// Runs setup and all gates of the project that work without a change.
 pub fn rehearse(app: &App, run: Run<'_>) -> Result<Rehearsal, Error> {
     let source = app.source()?;
     let config = app.files(&source)?.read()?.config;
@@ -78,14 +79,14 @@ fn folder(app: &App, pid: u64) -> PathBuf {
     app.runtime.home.join(FOLDER).join(pid.to_string())
 }
 
-/// The same app with the store of a process's rehearsal.
+/// Returns the same app with the store of a process's rehearsal.
 fn own(app: &App, pid: u64) -> App {
     let mut surroundings = app.surroundings.clone();
     surroundings.store = folder(app, pid).join(STORE).to_string_lossy().into_owned();
     App::new(surroundings, Box::new(|_| {}), None)
 }
 
-/// Removes what a process's rehearsal left, given the app with its store.
+/// Removes the files of a process's rehearsal. `own` is the app with its store.
 fn forget(own: &App, source: &Source, pid: u64) -> Result<(), Error> {
     let folder = folder(own, pid);
     if folder.join(STORE).exists() {
@@ -149,7 +150,7 @@ fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehe
     Ok(Rehearsal { verdicts, left_out, problems, cancelled })
 }
 
-/// The gates that say something about a tree without a change, and the others with the reason.
+/// Splits the gates into those that work without a change and the others, with the reason.
 fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
     let mut kept: Vec<Gate> = Vec::new();
     let mut left_out = Vec::new();
@@ -162,21 +163,21 @@ fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
             left_out.push((gate.name.clone(), why));
             continue;
         };
-        // What a gate with another check runs already is not run twice.
+        // Don't run the tests of another gate a second time.
         let same =
             check != gate.check && config.gates.iter().any(|other| runs_the_same(&other.check, &check));
         if same {
             left_out.push((gate.name.clone(), "runs the tests of another gate"));
             continue;
         }
-        // Nothing is changed here, so no path of a change could say which of them are run.
+        // Clear the path filter: there is no change that it could match.
         let paths = PathFilter::default();
         kept.push(Gate { check, paths, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
     }
     (kept, left_out)
 }
 
-/// Whether two checks compare the results of the same tests.
+/// Returns whether two checks compare the results of the same tests.
 fn runs_the_same(one: &Check, other: &Check) -> bool {
     match (one, other) {
         (Check::Tests(one), Check::Tests(other)) => one.run == other.run && one.report == other.report,
@@ -184,7 +185,7 @@ fn runs_the_same(one: &Check, other: &Check) -> bool {
     }
 }
 
-/// A project with one workflow: these gates, and nothing is tried twice.
+/// Returns a project with one workflow that runs these gates without retries.
 pub(crate) fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
     let names: Vec<String> = gates.iter().map(|gate| format!("\"{}\"", gate.name)).collect();
     let text = format!(
@@ -197,7 +198,7 @@ pub(crate) fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Erro
     let around = Around { variables: &[], gates: &gates, budgets: &budgets, texts: &NoTexts };
     let read = workflow::read_in(STAGE, &name, &text, &around)?;
     let mut config = Config { workflow: Some(name.clone()), gates, budgets, ..config.clone() };
-    // Nothing is delivered, so no forge is asked about the base.
+    // Nothing is delivered, so don't ask a forge about the base.
     config.forge.kind = Some(Kind::None);
     config.agents.clear();
     config.agent = None;
@@ -209,16 +210,16 @@ pub(crate) fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Erro
     })
 }
 
-/// A program's name in the notices, and a host that it was refused.
+/// Program name as shown in notices, and the host it was refused.
 pub type RefusedHost = (String, String);
 
-/// What the events of a rehearsal tell.
+/// Data from the events of a rehearsal.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) verdicts: Vec<Verdict>,
-    /// Hosts that were refused to which program.
+    /// Hosts that were refused, by program.
     pub(crate) refused: Vec<RefusedHost>,
-    /// Setups that ran for changed lock files.
+    /// Setups that ran because of changed lock files.
     pub(crate) setups: Vec<SetupAgain>,
 }
 
@@ -249,7 +250,7 @@ pub(crate) fn told(store: &mut dyn Store, id: TaskId) -> Result<Told, Error> {
     }
 }
 
-/// Says of a program that the sandbox does not have whether the machine has it.
+/// Reports whether the machine has a program that is missing in the sandbox.
 fn missing_program(app: &App, problem: &mut Problem) {
     let Some(program) = &problem.missing else { return };
     let path = app.surroundings.environment.get("PATH").unwrap_or_default();
@@ -267,7 +268,7 @@ fn missing_program(app: &App, problem: &mut Problem) {
     }
 }
 
-/// Removes what killed rehearsals left.
+/// Removes files left by killed rehearsals.
 fn sweep(app: &App, source: &Source) {
     let folders = std::fs::read_dir(app.runtime.home.join(FOLDER));
     for entry in folders.into_iter().flatten().flatten() {
@@ -275,7 +276,7 @@ fn sweep(app: &App, source: &Source) {
             continue;
         };
         if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
-            // What cannot be removed now is found again.
+            // Ignore errors: the next sweep tries again.
             let _ = forget(&own(app, pid), source, pid);
         }
     }

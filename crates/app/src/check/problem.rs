@@ -1,5 +1,5 @@
-//! What a failure on the untouched base means, in a line for people, and the edits of `acquit.toml` that mend it. Pure: it looks at
-//! what programs said, and knows the words of the common ones.
+//! Explains a failure on the unchanged base in one line, and suggests edits of `acquit.toml` that fix it. Pure: it only
+//! inspects output, and knows the messages of common programs.
 
 use acquit_core::config::Config;
 use acquit_core::gate::{Check, Command, Gate, Verdict};
@@ -10,61 +10,61 @@ use serde::Serialize;
 use super::RefusedHost;
 use super::edit::Edit;
 
-/// Where a problem is.
+/// Where a problem occurred.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The setup.
+    /// In the setup.
     Setup,
-    /// A gate.
+    /// In a gate.
     Gate(Name),
 }
 
-/// Something that does not hold on the base, so that no task could pass.
+/// A problem on the base that would fail every task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Where.
+    /// Where it occurred.
     pub place: Place,
-    /// What is wrong, in a line.
+    /// One-line description.
     pub what: String,
-    /// The lines of its output that tell most.
+    /// The most relevant lines of the output.
     pub said: Vec<String>,
-    /// What a person can do where no edit mends it.
+    /// What a person can do if no edit fixes it.
     pub advice: Option<String>,
-    /// Edits that mend it, the best first.
+    /// Edits that fix it, best first.
     pub mends: Vec<Mend>,
     /// A program that was not found.
     #[serde(skip)]
     pub missing: Option<String>,
 }
 
-/// An edit, and what it means.
+/// An edit with its meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mend {
-    /// In words: "add pypi.org to `hosts`".
+    /// Description, such as "add pypi.org to `hosts`".
     pub words: String,
     /// The edit.
     pub edit: Edit,
-    /// Who has to agree.
+    /// Whose consent it needs.
     pub consent: Consent,
 }
 
-/// Who has to agree to an edit.
+/// Whose consent an edit needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
-    /// Nobody, in a file that acquit has just written itself: nothing is opened, and no test says less.
+    /// No consent, if acquit itself has just written the file: the edit opens nothing and weakens no test.
     Nobody,
-    /// The user, by `--fix` or when asked.
+    /// The user's, by `--fix` or a prompt.
     User,
-    /// The user, asked about this very edit.
+    /// The user's, by a prompt about this edit.
     Asked,
 }
 
-/// How many lines of output are shown.
+/// Maximum number of output lines to show.
 const LINES: usize = 6;
 
-/// Why setup failed.
+/// Explains why setup failed.
 pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Problem {
     let mut problem = Problem {
         place: Place::Setup,
@@ -118,7 +118,7 @@ pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Probl
     problem
 }
 
-/// Why a gate rejects the untouched tree.
+/// Explains why a gate rejects the unchanged tree.
 pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[RefusedHost]) -> Problem {
     let message = verdict.failure.as_ref().map(|failure| failure.message.clone()).unwrap_or_default();
     let findings: Vec<String> = verdict.evidence.findings.iter().map(ToString::to_string).collect();
@@ -196,7 +196,7 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
     problem
 }
 
-/// The edit that shows a folder inside the sandbox.
+/// Returns the edit that makes a folder visible in the sandbox.
 pub fn show(folder: &str) -> Mend {
     Mend {
         words: format!("show {folder} in the sandbox"),
@@ -210,7 +210,7 @@ pub fn show(folder: &str) -> Mend {
 }
 
 fn add_hosts(hosts: Vec<String>) -> Mend {
-    // An address of the user's own network is opened by a person only: the name that leads to it may be anybody's.
+    // Opening an address of the user's own network needs explicit consent: anyone may own the name that resolves to it.
     let is_address = |host: &String| host.parse::<Host>().is_ok_and(|host| host.address().is_some());
     Mend {
         consent: if hosts.iter().any(is_address) { Consent::Asked } else { Consent::User },
@@ -229,7 +229,7 @@ fn hosts<'r>(refused: impl Iterator<Item = &'r RefusedHost>) -> Vec<String> {
     hosts
 }
 
-/// The last lines that say something.
+/// Returns the first lines that report an error, or else the last lines.
 fn telling(text: &str) -> Vec<String> {
     let is_error = |line: &&str| {
         let lower = line.to_ascii_lowercase();
@@ -247,7 +247,7 @@ fn has(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
-/// Whether a program found no way to a server.
+/// Returns whether a program could not reach a server.
 fn is_offline(said: &str) -> bool {
     const WORDS: [&str; 14] = [
         "ould not resolve host",
@@ -268,7 +268,7 @@ fn is_offline(said: &str) -> bool {
     has(said, &WORDS)
 }
 
-/// The program that a shell, cargo or a runner did not find.
+/// Returns the program that a shell, cargo or a test runner did not find.
 fn missing_program(said: &str) -> Option<String> {
     for line in said.lines() {
         let line = line.trim();
@@ -298,8 +298,8 @@ fn missing_program(said: &str) -> Option<String> {
     None
 }
 
-/// Packages for tests, by the module or the option that misses them. Only known names: a package of a guessed name could be
-/// anybody's.
+/// Python packages for tests, by the module or option that needs them. Only lists known names: anyone could own a
+/// package with a guessed name.
 const PACKAGES: [(&str, &str); 30] = [
     ("pytest", "pytest"),
     ("ruff", "ruff"),
@@ -333,7 +333,7 @@ const PACKAGES: [(&str, &str); 30] = [
     ("--asyncio", "pytest-asyncio"),
 ];
 
-/// The line that tells of a missing Python package, and the package.
+/// Returns the line that reports a missing Python package, and the package.
 fn missing_package(said: &str) -> Option<(String, &'static str)> {
     said.lines().find_map(|line| {
         let word = if let Some((_, rest)) = line.split_once("No module named ") {
@@ -351,7 +351,7 @@ fn missing_package(said: &str) -> Option<(String, &'static str)> {
     })
 }
 
-/// Lets setup install one more package.
+/// Returns an edit that installs one more package in setup.
 fn install(config: &Config, package: &str) -> Option<Mend> {
     let Command::Shell(run) = &config.setup.as_ref()?.run else { return None };
     let line = if run.contains("pip install") && !run.starts_with('(') {
@@ -370,7 +370,7 @@ fn install(config: &Config, package: &str) -> Option<Mend> {
     })
 }
 
-/// Setup that does without a lock file, if it failed for want of one.
+/// Returns a setup without a lock file, if setup failed because there is none.
 fn without_lock(run: &str, said: &str) -> Option<Mend> {
     const WORDS: [&str; 9] = [
         "can only install with an existing package-lock",
@@ -405,7 +405,7 @@ fn without_lock(run: &str, said: &str) -> Option<Mend> {
     })
 }
 
-/// A cargo command without the targets that need the nightly compiler, if it failed because of them.
+/// Returns a cargo command without the targets that need the nightly compiler, if it failed because of them.
 fn without_nightly(gate: &Gate, said: &str, set: &dyn Fn(&str, &str) -> Edit) -> Option<Mend> {
     const ALL: &str = "--all-targets";
     if !has(said, &["E0554", "may not be used on the stable release channel"]) {
