@@ -1,47 +1,49 @@
-//! What a repository's `.acquit/` asks for beyond a plan of work: programs, secrets, hosts, places that things are sent to, less safety.
+//! Lists what a repository's `.acquit/` asks for beyond a plan of work: programs, secrets, hosts, destinations for
+//! data, less safety.
 //!
-//! [`CONFIG`] and [`WORKFLOW`] list what is harmless: what is done, in which words, how often, and what holds more back. Every other key needs
-//! trust, also one that nobody has heard of. The references have every key that there is, and a test demands a rule for each.
+//! [`CONFIG`] and [`WORKFLOW`] list the harmless keys: what to do, in which words, how often, and stricter limits.
+//! Every other key needs trust, including unknown ones. The references contain every key, and a test requires a rule
+//! for each.
 
 use serde::Serialize;
 
 use crate::snapshot::{Content, Snapshot};
 
-/// One thing that is asked for.
+/// One thing that `.acquit/` asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ask {
-    /// The file, in `.acquit/`.
+    /// File in `.acquit/`.
     pub file: String,
-    /// The key.
+    /// Key.
     pub key: String,
-    /// Its value, as TOML.
+    /// Value as TOML.
     pub value: String,
-    /// What kind of thing that is.
+    /// Why it needs trust.
     pub what: What,
 }
 
-/// The kinds of things that need trust.
+/// Kinds of things that need trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// A program or a command is run.
+    /// Runs a program or a command.
     Runs,
-    /// A secret is read, or handed to a program.
+    /// Reads a secret, or passes it to a program.
     Secrets,
-    /// Something can be reached that otherwise could not.
+    /// Makes something reachable that otherwise is not.
     Reaches,
-    /// Something is sent somewhere.
+    /// Sends something somewhere.
     Sends,
-    /// Less is held back than usual.
+    /// Is less restrictive than the default.
     LessSafe,
-    /// Work begins by itself.
+    /// Starts work by itself.
     Starts,
     /// Anything else that is not known to be harmless.
     Other,
 }
 
 impl What {
-    /// What people read.
+    /// Returns the description for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Runs => "runs programs",
@@ -55,22 +57,23 @@ impl What {
     }
 }
 
-/// What a key means for trust. A pattern is a path of keys in which `*` is any one; what is below it goes with it.
+/// What a key means for trust. A pattern is a path of keys in which `*` matches any one key. It also covers all keys
+/// below it.
 enum Rule {
-    /// It needs none.
+    /// Needs no trust.
     Harmless,
-    /// It needs none with one of these values.
+    /// Needs no trust with one of these values.
     HarmlessAs(&'static [&'static str], What),
-    /// It needs it.
+    /// Needs trust.
     Asks(What),
 }
 
 use Rule::{Asks, Harmless, HarmlessAs};
 
-/// A pattern and what it means.
+/// A pattern and its rule.
 type Entry = (&'static str, Rule);
 
-/// The keys of `acquit.toml`.
+/// Keys of `acquit.toml`.
 const CONFIG: &[Entry] = &[
     ("workflow", Harmless),
     ("agent", Harmless),
@@ -83,7 +86,7 @@ const CONFIG: &[Entry] = &[
     ("models", Harmless),
     ("workflows", Harmless),
     ("trusted_paths", Asks(What::LessSafe)),
-    // Limits on money are counted with these.
+    // Cost limits are computed with these.
     ("max_cost", Asks(What::LessSafe)),
     ("prices", Asks(What::LessSafe)),
     ("sandbox", HarmlessAs(&["on"], What::LessSafe)),
@@ -141,7 +144,7 @@ const CONFIG: &[Entry] = &[
     ("report", Asks(What::Sends)),
 ];
 
-/// The keys of a workflow.
+/// Keys of a workflow.
 const WORKFLOW: &[Entry] = &[
     ("description", Harmless),
     ("start", Harmless),
@@ -167,10 +170,10 @@ const WORKFLOW: &[Entry] = &[
     ("stages.*.timeout", Harmless),
     ("stages.*.idle", Harmless),
     ("stages.*.output", Harmless),
-    // Only one more limit beside the task's.
+    // Only adds a limit to that of the task.
     ("stages.*.max_cost", Harmless),
     ("stages.*.session", Harmless),
-    // Either way it is refused.
+    // Refused either way.
     ("stages.*.refused", Harmless),
     ("stages.*.approval", Harmless),
     ("stages.*.on", Harmless),
@@ -189,17 +192,17 @@ const WORKFLOW: &[Entry] = &[
     ("stages.*.draft", Harmless),
     ("stages.*.squash", Harmless),
     ("stages.*.otherwise", Harmless),
-    // What is said, and to which of the declared channels. That something is sent is asked for by the action.
+    // The text, and which of the declared channels gets it. The action itself asks for consent to send.
     ("stages.*.message", Harmless),
     ("stages.*.channels", Harmless),
-    // The others move the base branch, or push.
+    // Other values move the base branch, or push.
     ("stages.*.action", HarmlessAs(&["squash"], What::Sends)),
     ("stages.*.auto_merge", HarmlessAs(&["false"], What::Sends)),
     ("stages.*.secrets", Asks(What::Secrets)),
     ("stages.*.network", HarmlessAs(&["off"], What::Reaches)),
 ];
 
-/// The keys of a gate, in both.
+/// Keys of a gate, in both files.
 const GATES: &[Entry] = &[
     ("gates.*.run", Asks(What::Runs)),
     ("gates.*.build", Asks(What::Runs)),
@@ -240,7 +243,8 @@ const GATES: &[Entry] = &[
     ("gates.*.outcome", Harmless),
 ];
 
-/// Everything that the files ask for. Nobody can tell what a file asks for that is not TOML, so it is one of those things.
+/// Returns everything that the files ask for. A file that is not valid TOML counts as an ask, because nobody can tell
+/// what it asks for.
 pub fn asks(files: &Snapshot) -> Vec<Ask> {
     let mut found = Vec::new();
     let workflows = files.names("workflows").into_iter().filter(|path| path.strip_suffix(".toml").is_some());
@@ -259,7 +263,7 @@ pub fn asks(files: &Snapshot) -> Vec<Ask> {
     found
 }
 
-/// The table of a file, if it has one.
+/// Parses a file as a TOML table.
 fn table(content: &Content) -> Option<toml::Table> {
     match content {
         Content::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
@@ -267,7 +271,7 @@ fn table(content: &Content) -> Option<toml::Table> {
     }
 }
 
-/// The rule of exactly this path.
+/// Returns the rule for exactly this path.
 fn rule(rules: &'static [Entry], path: &[String]) -> Option<&'static Rule> {
     let fits = |pattern: &str| {
         let mut keys = path.iter();
@@ -277,7 +281,7 @@ fn rule(rules: &'static [Entry], path: &[String]) -> Option<&'static Rule> {
     rules.iter().chain(GATES).find(|(pattern, _)| fits(pattern)).map(|(_, rule)| rule)
 }
 
-/// Goes down the keys of a file until there is a rule, and tells what needs trust.
+/// Walks down the keys of a file until a rule matches, and collects what needs trust.
 fn walk(
     rules: &'static [Entry],
     path: &mut Vec<String>,
@@ -304,7 +308,7 @@ fn walk(
     }
 }
 
-/// Whether there are rules below this path.
+/// Returns whether there are rules below this path.
 fn is_way(rules: &'static [Entry], path: &[String]) -> bool {
     let below = |pattern: &str| {
         let mut wants = pattern.split('.');

@@ -1,13 +1,13 @@
-//! What changed between two states of a few small files, as a unified diff without hunks' numbers: whole files around the changes are short.
+//! Compares two states of a few small files as a unified diff. Omits hunk numbers, because the files are short.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many lines around a change are shown.
+/// Number of context lines around a change.
 const AROUND: usize = 3;
-/// The longest files that are compared line by line; longer ones are shown as removed and added.
+/// Maximum length of files to compare line by line. Longer ones are shown as removed and added.
 const LINES: usize = 4_000;
 
-/// The difference, empty if there is none.
+/// Returns the diff; empty if there is no difference.
 pub fn of(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let mut out = String::new();
@@ -61,7 +61,7 @@ fn lines(old: &str, new: &str, out: &mut String) {
     }
 }
 
-/// Every line of both sides once, by the longest list of lines that both have.
+/// Returns the lines of both sides, common ones once, by their longest common subsequence.
 fn marked<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(Mark, &'t str)> {
     let front = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (rest_old, rest_new) = (&old[front..], &new[front..]);
@@ -72,7 +72,7 @@ fn marked<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(Mark, &'t str)> {
         out.extend(a.iter().map(|line| (Mark::Removed, *line)));
         out.extend(b.iter().map(|line| (Mark::Added, *line)));
     } else {
-        // longest[i][j]: how many lines a[i..] and b[j..] have in common, in order.
+        // `longest[i][j]` is the length of the longest common subsequence of `a[i..]` and `b[j..]`.
         let width = b.len() + 1;
         let mut longest = vec![0_u16; (a.len() + 1) * width];
         for i in (0..a.len()).rev() {

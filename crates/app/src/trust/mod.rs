@@ -1,9 +1,9 @@
-//! Trust in a repository. What its `.acquit/` asks for is done only after the user has read it and said so with `acquit trust`.
+//! Trust in a repository. acquit does what `.acquit/` asks for only after the user has reviewed it with `acquit trust`.
 //!
-//! Trust is kept in the user's own files, by the repository's path and the content of all files of `.acquit/`: a file that changes, comes or
-//! goes ends it, however that happened. The content is kept too, so that the next `acquit trust` can show what changed. Repositories
-//! below `trusted_paths` of the user's own configuration are trusted whatever they say, and a `.acquit/` that asks for nothing
-//! (`asks`) needs no trust.
+//! Trust is stored in acquit's home, by the repository's path and the content of all files of `.acquit/`. Any changed,
+//! added or removed file ends it, however that happened. The content is stored as well, so that the next `acquit trust`
+//! can show a diff. Repositories below `trusted_paths` of the user's own configuration are always trusted. A `.acquit/`
+//! that asks for nothing (`asks`) needs no trust.
 
 mod asks;
 mod diff;
@@ -23,33 +23,33 @@ pub use asks::{Ask, What, asks};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 
-/// The folder of the records, in acquit's own.
+/// Folder of the records in acquit's home.
 const FOLDER: &str = "trust";
-/// The form of a record.
+/// Version of the record format.
 const FORM: u32 = 1;
-/// How many things an error names; `acquit trust` shows all.
+/// Maximum number of asks to name in an error; `acquit trust` shows all.
 const NAMED: usize = 5;
-/// How much of a value is shown in a list.
+/// Maximum width of a value in a list.
 const WIDTH: usize = 100;
 
-/// How a repository stands.
+/// Trust status of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It asks for nothing that needs trust.
+    /// Asks for nothing that needs trust.
     NotNeeded,
-    /// It is below one of the user's trusted paths.
+    /// Lies below one of the user's trusted paths.
     ByPath,
-    /// The user trusted exactly this.
+    /// The user trusted exactly this content.
     Trusted,
-    /// The user trusted something else that was there.
+    /// The user trusted other content.
     Changed,
     /// The user was never asked.
     Unknown,
 }
 
 impl Standing {
-    /// Whether it may be used.
+    /// Returns whether the repository may be used.
     pub fn is_trusted(self) -> bool {
         match self {
             Self::NotNeeded | Self::ByPath | Self::Trusted => true,
@@ -62,31 +62,31 @@ impl Standing {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     form: u32,
-    /// The repository.
+    /// Path of the repository.
     path: PathBuf,
-    /// The name of the files' content.
+    /// Digest of the files' content.
     digest: String,
-    /// When.
+    /// Time in milliseconds.
     at: i64,
-    /// The files, to show what changed.
+    /// The files, to show a diff.
     files: BTreeMap<String, String>,
 }
 
 /// The user's trust in one repository.
 #[derive(Clone, Debug)]
 pub struct Trust {
-    /// The repository.
+    /// Path of the repository.
     repository: PathBuf,
-    /// Where the record is.
+    /// File of the record.
     file: PathBuf,
     /// Whether the user's own configuration trusts the path.
     by_path: bool,
 }
 
 impl Trust {
-    /// The trust in a repository. `home` is acquit's own folder, `prefixes` are the user's trusted paths.
+    /// Creates the trust in a repository. `home` is acquit's home, `prefixes` are the user's trusted paths.
     pub fn new(home: &Path, repository: &Path, prefixes: &[PathBuf]) -> Self {
-        // By its real path: what a link leads to may be another repository tomorrow.
+        // Use the real path: a symlink may lead to another repository tomorrow.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let repository = real(repository);
         let by_path = prefixes.iter().any(|prefix| repository.starts_with(real(prefix)));
@@ -94,7 +94,7 @@ impl Trust {
         Self { file: home.join(FOLDER).join(format!("{name}.json")), repository, by_path }
     }
 
-    /// How the repository stands with these files.
+    /// Returns the trust status of the repository with these files.
     pub fn standing(&self, files: &Snapshot) -> Standing {
         if asks(files).is_empty() {
             return Standing::NotNeeded;
@@ -109,7 +109,7 @@ impl Trust {
         }
     }
 
-    /// Refuses files that are not trusted.
+    /// Returns an error if the files are not trusted.
     pub fn check(&self, files: &Snapshot) -> Result<(), Error> {
         let standing = self.standing(files);
         if standing.is_trusted() {
@@ -127,13 +127,13 @@ impl Trust {
         })
     }
 
-    /// What changed since the user last trusted it, as a diff; all of it if that never was.
+    /// Returns what changed since the user last trusted it, as a diff; everything if they never did.
     pub fn difference(&self, files: &Snapshot) -> String {
         let before = self.record().map(|record| record.files).unwrap_or_default();
         diff::of(&before, &files.texts())
     }
 
-    /// Keeps that the user trusts these files.
+    /// Records that the user trusts these files.
     pub fn keep(&self, files: &Snapshot, now: Timestamp) -> Result<(), Error> {
         let record = Record {
             form: FORM,
@@ -150,7 +150,8 @@ impl Trust {
         })
     }
 
-    /// Keeps trust after acquit itself wrote files for the user: if everything else was trusted before, or is what was written.
+    /// Keeps trust after acquit itself wrote files for the user, if everything else was trusted before or is what
+    /// acquit wrote.
     pub fn keep_written(
         &self,
         files: &Snapshot,
@@ -168,7 +169,7 @@ impl Trust {
         Ok(all)
     }
 
-    /// Ends the trust. Says whether there was any.
+    /// Ends the trust. Returns whether there was any.
     pub fn revoke(&self) -> Result<bool, Error> {
         match std::fs::remove_file(&self.file) {
             Ok(()) => Ok(true),
@@ -177,7 +178,7 @@ impl Trust {
         }
     }
 
-    /// What is kept. A record that cannot be read, or is of another repository, is none.
+    /// Returns the stored record. Ignores a record that cannot be read or belongs to another repository.
     fn record(&self) -> Option<Record> {
         let bytes = std::fs::read(&self.file).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
@@ -185,13 +186,13 @@ impl Trust {
     }
 }
 
-/// One thing that is asked for, in a line.
+/// Returns an ask as one line.
 pub fn line(ask: &Ask) -> String {
     let value = acquit_core::prompt::first_line(&ask.value, WIDTH);
     format!("{}: {} = {value} (.acquit/{})", ask.what.words(), ask.key, ask.file)
 }
 
-/// Writes a file as a whole or not at all, for the user alone.
+/// Writes a file atomically, readable only by the user.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(standing(&at("mine/a")), Standing::ByPath);
         assert_eq!(standing(&at("mine")), Standing::ByPath);
         assert_eq!(standing(&at("mine-not")), Standing::Unknown);
-        // A link below a trusted path leads out of it.
+        // A symlink below a trusted path leads out of it.
         std::os::unix::fs::symlink(at("mine-not"), at("mine/link")).unwrap();
         assert_eq!(standing(&at("mine/link")), Standing::Unknown);
     }
