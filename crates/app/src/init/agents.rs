@@ -1,16 +1,16 @@
-//! The agents that acquit knows and that are installed.
+//! Finds installed agents that acquit supports.
 
 use std::ffi::OsStr;
 
 use acquit_core::config::Product;
 use acquit_run::agent::Facts;
 
-/// All that are looked for, in the order of preference: the first that is installed takes the stages that name none.
+/// Returns all supported agents in order of preference. The first installed one gets the stages that name no agent.
 pub(super) fn known() -> impl Iterator<Item = &'static Facts> {
     Product::ALL.iter().copied().map(Facts::of)
 }
 
-/// Those that are installed.
+/// Returns the installed agents.
 pub(crate) fn installed(path_variable: &OsStr) -> Vec<&'static Facts> {
     known().filter(|facts| acquit_run::process::in_path(path_variable, facts.program).is_some()).collect()
 }

@@ -1,13 +1,13 @@
-//! Jobs for CI that run `acquit prove` on a pull or merge request.
+//! CI jobs that run `acquit prove` on a pull request or merge request.
 //!
-//! A job judges by the base's `.acquit/`, so a request cannot loosen what it is judged by. What a request is called reaches the job as
-//! variables, never as part of a script.
+//! A job uses the base's `.acquit/`, so a pull request cannot relax its own rules. Names from the pull request reach
+//! the job as variables, never as part of a script.
 
 use std::path::PathBuf;
 
 use super::Plan;
 
-/// A forge whose CI is known.
+/// A forge with a supported CI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forge {
     /// GitHub Actions.
@@ -20,7 +20,7 @@ const GITHUB: &str = include_str!("../../templates/github.yml");
 const GITLAB: &str = include_str!("../../templates/gitlab.yml");
 const GITLAB_ROOT: &str = "include:\n  - local: .gitlab/acquit.yml\n";
 
-/// What is written for a forge. `has` says whether the repository has a file.
+/// Plans the files for a forge. `has` returns whether the repository has a file.
 pub fn plan(forge: Forge, has: &dyn Fn(&str) -> bool) -> Plan {
     let mut notes = vec!["commit it; the job runs on the next request".to_owned()];
     let files: Vec<(PathBuf, String)> = match forge {

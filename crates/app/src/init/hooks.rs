@@ -1,4 +1,4 @@
-//! The files by which agents run `acquit prove` when their turn ends. What stands in such a file already stays.
+//! Writes the settings with which agents run `acquit prove` at the end of a turn. Keeps existing settings.
 
 use std::path::{Path, PathBuf};
 
@@ -7,28 +7,29 @@ use serde_json::{Map, Value, json};
 use super::write::Error;
 use super::{Plan, look};
 
-/// An agent whose hooks are known.
+/// An agent with supported hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// Claude Code: the event `Stop`.
+    /// Claude Code: event `Stop`.
     Claude,
-    /// Codex: the event `Stop`.
+    /// Codex: event `Stop`.
     Codex,
-    /// Gemini CLI: the event `AfterAgent`.
+    /// Gemini CLI: event `AfterAgent`.
     Gemini,
     /// opencode: a plugin that listens for `session.idle`.
     Opencode,
-    /// Cursor: the event `stop`.
+    /// Cursor: event `stop`.
     Cursor,
 }
 
-/// How often a session is sent back before it has to be acquitted once. More tries rarely help, and each costs a judgement.
+/// How often a session is sent back before it must be acquitted once. More attempts rarely help, and each costs a
+/// judgement.
 pub const MOST_IN_A_ROW: u32 = 3;
 
-/// How long a judgement may take before an agent gives up on it, in seconds.
+/// Timeout of a judgement for the agent, in seconds.
 const PATIENCE: u64 = 3600;
 
-/// All agents with hooks: the name, and the folder of a project in which each keeps its settings.
+/// All agents with hooks: name, and the project folder of their settings.
 pub const AGENTS: [(&str, Agent, &str); 5] = [
     ("claude", Agent::Claude, ".claude"),
     ("codex", Agent::Codex, ".codex"),
@@ -37,12 +38,13 @@ pub const AGENTS: [(&str, Agent, &str); 5] = [
     ("cursor", Agent::Cursor, ".cursor"),
 ];
 
-/// The command of a hook. A change that is meant to do something else also changes what tests expect, and no agent can say so here.
+/// Returns the command of a hook. Allows changed expectations: a change of behavior also changes what tests expect, and
+/// an agent has no way to say so here.
 fn command(name: &str) -> String {
     format!("acquit prove --hook {name} --allow expectation-changed")
 }
 
-/// The plugin of opencode, which has no hook for commands.
+/// Plugin for opencode, which has no command hooks.
 const PLUGIN: &str = r#"// Written by `acquit init --hooks`: judges the change when a session becomes idle, and sends the agent back if it is not done.
 import { spawn } from "node:child_process"
 
@@ -80,7 +82,7 @@ export const Acquit = async ({ client, directory }) => {
 }
 "#;
 
-/// The agents that are used in a repository: those that have a folder in it, and those in `PATH`.
+/// Returns the agents used in a repository: those with a folder in it, and those in `PATH`.
 pub fn used(top: &Path, path: &std::ffi::OsStr) -> Vec<&'static str> {
     let is_used = |(name, _, folder): &&(&'static str, Agent, &'static str)| {
         top.join(folder).is_dir() || acquit_run::process::in_path(path, name).is_some()
@@ -88,7 +90,7 @@ pub fn used(top: &Path, path: &std::ffi::OsStr) -> Vec<&'static str> {
     AGENTS.iter().filter(is_used).map(|(name, ..)| *name).collect()
 }
 
-/// What would be written for these agents.
+/// Plans the files for these agents.
 pub fn plan(top: &Path, names: &[&str]) -> Result<Plan, Error> {
     let mut files = Vec::new();
     let mut seen = Vec::new();
@@ -147,7 +149,7 @@ fn file(top: &Path, name: &str, agent: Agent) -> Result<(&'static str, String), 
     let Some(list) = list.as_array_mut() else {
         return Err(unusable(&format!("`hooks.{event}` is not a list")));
     };
-    // Ours is replaced, whatever it was before; others stay.
+    // Replace our own hook, whatever it was. Keep others.
     list.retain(|one| !one.to_string().contains("acquit prove --hook"));
     list.extend(entry.as_array().cloned().unwrap_or_default());
     let text = serde_json::to_string_pretty(&settings).unwrap_or_default();

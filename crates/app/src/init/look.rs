@@ -1,4 +1,4 @@
-//! Looks at files of a repository that nobody has vouched for: small regular ones only, and never through a link.
+//! Reads files of an untrusted repository: only small regular files, and never through a symlink.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// The largest file that is read. Manifests have a few kilobytes; what is larger is something else by that name.
+/// Maximum file size. Manifests have a few kilobytes; anything larger is something else with that name.
 const LARGEST: u64 = 1 << 20;
 
-/// A folder that is looked at.
+/// A folder of the repository.
 pub(super) struct Folder<'n> {
     path: PathBuf,
-    /// Its path below the repository's top; `None` for the top itself.
+    /// Path below the repository's top; `None` for the top itself.
     name: Option<String>,
-    /// Whether a fresh clone of the repository has a file, by its path below the top.
+    /// Returns whether a fresh clone has a file, by its path below the top.
     cloned: &'n Cloned<'n>,
     notes: &'n mut Vec<String>,
 }
 
-/// Tells which files a fresh clone has: what git ignores is in the user's folder and in no task's.
+/// Returns whether a fresh clone has a file. Ignored files exist in the user's folder but in no task's workspace.
 pub type Cloned<'c> = dyn Fn(&str) -> bool + 'c;
 
 impl<'n> Folder<'n> {
-    /// The repository's top.
+    /// Opens the top of the repository.
     pub(super) fn top(repository: &Path, cloned: &'n Cloned<'n>, notes: &'n mut Vec<String>) -> Self {
         Self { path: repository.to_owned(), name: None, cloned, notes }
     }
 
-    /// A folder below the repository's top, if it is there and neither it nor what is above it is a link.
+    /// Opens a folder below the top, if it exists and no part of its path is a symlink.
     pub(super) fn below(
         repository: &Path,
         name: &str,
@@ -40,12 +40,13 @@ impl<'n> Folder<'n> {
         is_plain(repository, name).then(|| Self { path, name: Some(name.to_owned()), cloned, notes })
     }
 
-    /// Its path below the repository's top.
+    /// Returns the path below the repository's top.
     pub(super) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Whether it has a regular file of that name, and a fresh clone has it too. What is only here is noted.
+    /// Returns whether a regular file with this name exists here and in a fresh clone. Adds a note if it exists only
+    /// here.
     pub(super) fn has_cloned(&mut self, file: &str) -> bool {
         if !self.has(file) {
             return false;
@@ -62,7 +63,7 @@ impl<'n> Folder<'n> {
         cloned
     }
 
-    /// The names of its files with that ending in a folder of it, at most a hundred.
+    /// Returns the file names with this extension in a subfolder, at most a hundred.
     pub(super) fn files_in(&self, folder: &str, ending: &str) -> Vec<String> {
         if !is_plain(&self.path, folder) {
             return Vec::new();
@@ -78,23 +79,23 @@ impl<'n> Folder<'n> {
         names
     }
 
-    /// Whether it has a regular file of that name.
+    /// Returns whether a regular file with this name exists.
     pub(super) fn has(&self, file: &str) -> bool {
         fs::symlink_metadata(self.path.join(file)).is_ok_and(|meta| meta.is_file())
     }
 
-    /// The first of these files that it has.
+    /// Returns the first of these files that exists.
     pub(super) fn first<'f>(&self, files: &[&'f str]) -> Option<&'f str> {
         files.iter().copied().find(|file| self.has(file))
     }
 
-    /// How a script of it is started, if it has one of that name.
+    /// Returns the command that starts a script, if it exists.
     pub(super) fn script(&self, file: &str) -> Option<String> {
         let meta = fs::symlink_metadata(self.path.join(file)).ok().filter(fs::Metadata::is_file)?;
         Some(if meta.mode() & 0o111 == 0 { format!("sh ./{file}") } else { format!("./{file}") })
     }
 
-    /// The text of a file; `None` if there is none, or none that could be used, which is noted.
+    /// Returns the text of a file. `None` if it does not exist or is unusable; the latter adds a note.
     pub(super) fn text(&mut self, file: &str) -> Option<String> {
         let parent = Path::new(file).parent().and_then(Path::to_str).unwrap_or_default();
         if !is_plain(&self.path, parent) {
@@ -110,24 +111,24 @@ impl<'n> Folder<'n> {
         }
     }
 
-    /// Notes that a file is there but of no use.
+    /// Adds a note that a file exists but is unusable.
     pub(super) fn unusable(&mut self, file: &str, why: &str) {
         let shown = self.shown(file);
         self.note(format!("{shown} was left out of account: {why}"));
     }
 
-    /// Notes something for the user.
+    /// Adds a note for the user.
     pub(super) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
-    /// What a file is called in notes and lists.
+    /// Returns the name of a file for notes and lists.
     pub(super) fn shown(&self, file: &str) -> String {
         self.name.as_ref().map_or_else(|| file.to_owned(), |name| format!("{name}/{file}"))
     }
 }
 
-/// Whether every part of a path below a folder is a folder and no link.
+/// Returns whether every part of a path below a folder is a folder and not a symlink.
 fn is_plain(folder: &Path, below: &str) -> bool {
     let mut path = folder.to_owned();
     Path::new(below).components().all(|part| {
@@ -146,7 +147,7 @@ fn read(path: &Path) -> io::Result<String> {
     if !meta.is_file() {
         return refuse("it is not a regular file");
     }
-    // What has become a link or a pipe since then is neither followed nor waited for.
+    // If the file has become a symlink or a pipe since, neither follow it nor wait for it.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let mut bytes = Vec::new();

@@ -1,11 +1,11 @@
-//! What `acquit init` writes: files that fit the repository, and that acquit reads back without a mistake.
+//! `acquit init`: writes files that fit the repository and that acquit reads without mistakes.
 //!
-//! [`plan`] looks and decides, [`write()`] writes; neither prints nor runs anything. The repository is hostile input: of its
-//! files only small regular ones are read, never through a link. They choose among the commands that are spelled out here, and
-//! can name public servers to fetch from; nothing else that stands in them is copied into what is written.
+//! [`plan`] inspects and decides, [`write()`] writes; neither prints nor runs anything. The repository is hostile
+//! input: only small regular files are read, never through a symlink. They select among hard-coded commands and can
+//! name public servers to fetch from. Nothing else in them is copied to the output.
 //!
-//! Code is guilty until proven innocent: where nothing is recognised, the gate that is written fails until a person says
-//! how this repository is tested.
+//! Code is guilty until proven innocent: if nothing is detected, the written gate fails until a person says how to test
+//! this repository.
 
 use std::path::{Path, PathBuf};
 
@@ -23,40 +23,40 @@ mod write;
 pub use look::Cloned;
 pub use write::{Error, Overwrite, write};
 
-/// What would be written, and why.
+/// The files to write, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The files, by their paths relative to the repository, in the order in which they are written. The configuration
-    /// is the last: while it is missing, the repository counts as not initialised.
+    /// Files by path relative to the repository, in the order of writing. The configuration comes last: without it, the
+    /// repository counts as not initialized.
     pub files: Vec<(PathBuf, String)>,
-    /// What was recognised, in words.
+    /// Descriptions of what was detected.
     pub seen: Vec<String>,
-    /// Whether it was recognised how the repository is built and tested.
+    /// Whether the build and test commands were detected.
     pub recognised: bool,
-    /// Whether there is an agent that could take a task.
+    /// Whether an agent is available for tasks.
     pub has_agent: bool,
-    /// What the user should do next.
+    /// Next steps for the user.
     pub notes: Vec<String>,
 }
 
-/// A repository that is looked at, and the user who does.
+/// The repository to inspect, and the user's environment.
 pub struct Place<'a> {
-    /// The repository's top folder.
+    /// Top folder of the repository.
     pub top: &'a Path,
-    /// The folder below it that is looked at, if not all of it: one package of a monorepo.
+    /// Folder below the top to inspect, if not all of it: one package of a monorepo.
     pub folder: Option<&'a str>,
-    /// Which files a fresh clone has.
+    /// Returns whether a fresh clone has a file.
     pub cloned: &'a Cloned<'a>,
-    /// Where agents and the settings of package managers are found.
+    /// Environment in which to find agents and settings of package managers.
     pub environment: &'a Environment,
-    /// Whether the user's own configuration describes an agent.
+    /// Whether the user's own configuration has an agent.
     pub has_agent: bool,
-    /// Looks up the names of servers.
+    /// Resolves host names.
     pub resolve: &'a registry::Resolve<'a>,
 }
 
-/// Looks at a repository's top folder, at well-known folders in it, for agents in `PATH`, and at the registries that the user's
-/// package managers fetch from.
+/// Inspects the top folder of a repository and well-known folders in it, agents in `PATH`, and the registries of the
+/// user's package managers.
 pub fn plan(place: &Place<'_>) -> Plan {
     let mut notes = Vec::new();
     let found = detect::detect(place.top, place.folder, place.cloned, &mut notes);
@@ -85,7 +85,8 @@ pub fn plan(place: &Place<'_>) -> Plan {
     Plan { files, seen, recognised: !found.is_empty(), has_agent, notes }
 }
 
-/// The servers that setup fetches from. What a project's file names and a stranger may not is noted.
+/// Returns the servers that setup fetches from. Adds a note for servers that a project's file names but an untrusted
+/// file may not allow.
 fn servers(place: &Place<'_>, found: &[detect::Finding], notes: &mut Vec<String>) -> Vec<Server> {
     let user = User::new(place.environment);
     let mut all: Vec<Server> = Vec::new();

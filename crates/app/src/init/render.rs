@@ -1,5 +1,5 @@
-//! Fills the templates of the files. A template is a readable example with lines `#> name`, each of which is replaced by a
-//! block; what is put in is never looked at again.
+//! Fills the templates of the files. A template is a readable example with lines `#> name`, each of which is replaced
+//! by a block. The inserted text is not processed again.
 
 #![allow(
     clippy::format_push_string,
@@ -16,19 +16,19 @@ use super::detect::{Check, Finding, Gate, Report, Severity};
 
 /// The configuration.
 pub(super) const CONFIG: &str = ".acquit/acquit.toml";
-/// What agents are told.
+/// Instructions for agents.
 const INSTRUCTIONS: &str = ".acquit/instructions.md";
 
 const CONFIG_TEMPLATE: &str = include_str!("../../templates/acquit.toml");
 const INSTRUCTIONS_TEXT: &str = include_str!("../../templates/instructions.md");
 
-/// What a line begins with that is to be replaced.
+/// Prefix of a line to replace.
 const MARK: &str = "#> ";
 
-/// How wide a line may be: as wide as the templates.
+/// Maximum line width, the same as in the templates.
 const WIDTH: usize = 120;
 
-/// All files, the configuration last.
+/// Returns all files, the configuration last.
 pub(super) fn files(found: &[Finding], agents: &[&Facts], servers: &[Server]) -> Vec<(PathBuf, String)> {
     vec![(INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()), (CONFIG.into(), config(found, agents, servers))]
 }
@@ -41,13 +41,13 @@ fn fill(template: &str, blocks: &[(&str, String)]) -> String {
     template.lines().map(line).collect()
 }
 
-/// The gates of every project, whatever it is written in. They look at the change and run nothing.
+/// Gates for every project in any language. They inspect the change and run nothing.
 const ALWAYS: [&str; 2] = [
     "# No test is weaker than before: removed, skipped, or without its assertions.\n[gates.dilution]\ncheck = \"dilution\"\nkind = \"test\"",
     "# No key, token or password in any commit of the change.\n[gates.secrets]\ncheck = \"secrets\"\nkind = \"security\"",
 ];
 
-/// The gates, and the budgets that their failures spend.
+/// Returns the gates, and the budgets that their failures spend.
 fn proof(found: &[Finding]) -> (String, String) {
     let unknown = [(String::from("test"), Gate::unknown())];
     let named: Vec<(String, Gate)> = if found.is_empty() { unknown.to_vec() } else { names(found) };
@@ -56,7 +56,7 @@ fn proof(found: &[Finding]) -> (String, String) {
     (gates.join("\n\n"), budgets(&named, found.is_empty()))
 }
 
-/// The gates of all that was found, with names that differ: where several things were found, each has its own prefix.
+/// Returns the gates of all findings with unique names. If there are several findings, each gets a prefix.
 fn names(found: &[Finding]) -> Vec<(String, Gate)> {
     let mut named = Vec::new();
     for finding in found {
@@ -83,18 +83,18 @@ fn names(found: &[Finding]) -> Vec<(String, Gate)> {
     named
 }
 
-/// A line for sh that is run in a folder.
+/// Returns a shell command line that runs in a folder.
 fn in_folder(folder: Option<&str>, line: &str) -> String {
     folder.map_or_else(|| line.to_owned(), |folder| format!("cd {} && {line}", word(folder)))
 }
 
-/// A path as one word for sh.
+/// Quotes a path as one shell word.
 fn word(path: &str) -> String {
     let plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
     if plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
-/// A folder in the name of a gate: its last part, in the characters that names have.
+/// Returns the last part of a folder's path, in the characters allowed in gate names.
 fn gate_name(folder: &str) -> String {
     let last = folder.rsplit('/').next().unwrap_or(folder);
     let name: String =
@@ -118,7 +118,7 @@ fn gate_table(name: &str, gate: &Gate) -> String {
         None => String::new(),
         Some(Report::Printed(format)) => format!("report = {}\n", quoted(format)),
         Some(Report::Junit(files)) => {
-            // The folder that acquit makes for reports is the same for every folder of the repository.
+            // The folder that acquit creates for reports is the same for every folder of the repository.
             let folder = gate.folder.as_ref().filter(|_| !files.starts_with('$'));
             let files = folder.map_or_else(|| (*files).to_owned(), |folder| format!("{folder}/{files}"));
             format!("report = {{ junit = {} }}\n", quoted(&files))
@@ -139,8 +139,8 @@ fn gate_table(name: &str, gate: &Gate) -> String {
     text.trim_end().to_owned()
 }
 
-/// A budget for each kind that can fail here, at its default; none for a gate that cannot pass yet, so that no agent is paid
-/// to try.
+/// Returns a budget with its default for each kind of gate. Returns zero for a gate that cannot pass yet, so that no
+/// agent is paid to try.
 fn budgets(gates: &[(String, Gate)], nothing_found: bool) -> String {
     let mut text = "[budgets]\n".to_owned();
     for (name, usual) in kind::DEFAULTS {
@@ -198,7 +198,7 @@ fn setup(found: &[Finding]) -> String {
             );
         }
         [(folder, only)] => in_folder(*folder, &only.run),
-        // Each in a shell of its own, so that no `cd` reaches the next.
+        // Run each in its own subshell, so that no `cd` affects the next.
         several => {
             let each: Vec<String> = several
                 .iter()
@@ -217,7 +217,7 @@ fn setup(found: &[Finding]) -> String {
     format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n", quoted(&line), wrapped(&files))
 }
 
-/// The servers that setup and agents may reach, each with what names it.
+/// Returns the servers that setup and agents may reach, each with the file or setting that names it.
 fn network(servers: &[Server]) -> String {
     const WHY: &str =
         "# Servers that setup and agents may reach, beside the agents' own models. Gates reach none.\n";
@@ -232,7 +232,7 @@ fn network(servers: &[Server]) -> String {
     format!("{WHY}[network]\nhosts = [\n{lines}]")
 }
 
-/// A comment is one line, whatever a path has in it.
+/// Returns a text as one line for a comment, whatever characters a path has.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect()
 }
@@ -253,7 +253,7 @@ fn agent_table(facts: &Facts) -> String {
     )
 }
 
-/// A TOML list, over several lines where one would be too long.
+/// Returns a TOML list, wrapped if it is too long for one line.
 fn wrapped(items: &[String]) -> String {
     const INDENT: &str = "    ";
     let one_line = format!("[{}]", items.join(", "));
@@ -273,7 +273,7 @@ fn wrapped(items: &[String]) -> String {
     format!("[\n{}\n]", lines.join("\n"))
 }
 
-/// A TOML string.
+/// Returns a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -1,6 +1,5 @@
-//! Writes the planned files. Every step goes through the descriptor of a folder that was opened without following links,
-//! so nothing is ever written outside of the repository, whatever is changed meanwhile; and every file appears as a whole or
-//! not at all.
+//! Writes the planned files. Every step uses the descriptor of a folder that was opened without following symlinks, so
+//! nothing is ever written outside the repository, whatever changes meanwhile. Each file is written atomically.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,47 +11,47 @@ use rustix::io::Errno;
 
 use super::{Plan, render};
 
-/// Whether files that are already there may be replaced.
+/// Whether to replace existing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overwrite {
-    /// What is there stays.
+    /// Keep existing files.
     Never,
-    /// What is there is replaced.
+    /// Replace existing files.
     Allowed,
 }
 
-/// Why the files could not be written. Texts continue "failed to …".
+/// Why the files could not be written. Messages continue "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something is there already.
+    /// A file already exists.
     #[error("write {}: it is already there", .0.display())]
     Exists(PathBuf),
-    /// A folder that is a link, or no folder at all.
+    /// A folder is a symlink or not a folder.
     #[error("write into {}: it is a link or not a folder, and what is outside of the repository is left alone", .0.display())]
     NotAFolder(PathBuf),
-    /// A file of an agent's settings that cannot be added to.
+    /// A hook cannot be added to a settings file of an agent.
     #[error("add a hook to {}: {why}", path.display())]
     Settings {
-        /// The file.
+        /// The settings file.
         path: PathBuf,
-        /// Why not.
+        /// Reason.
         why: String,
     },
-    /// The file system said no.
+    /// An error of the file system.
     #[error("{doing} {}", path.display())]
     File {
-        /// What was done.
+        /// The failed operation.
         doing: &'static str,
-        /// With which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl Error {
-    /// What a person can do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Exists(_) => {
@@ -77,7 +76,7 @@ impl Error {
     }
 }
 
-/// Writes what was planned. After a failure the configuration is as it was, so that one can simply try again.
+/// Writes the planned files. After a failure the configuration is unchanged, so that the user can simply try again.
 pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<(), Error> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top = fs::open(repository, flags, Mode::empty()).map_err(Error::file("open", repository))?;
@@ -96,8 +95,8 @@ pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<(),
     Ok(())
 }
 
-/// Refuses where a configuration is, whatever it says, and where another file would be replaced by something else. Files
-/// that say the same are what an interrupted run has left.
+/// Returns an error if a configuration exists, whatever its content, or if another file would change. A file with the
+/// same content was left by an interrupted run.
 fn refuse_existing(repository: &Path, plan: &Plan) -> Result<(), Error> {
     for (path, text) in &plan.files {
         let full = repository.join(path);
@@ -105,7 +104,7 @@ fn refuse_existing(repository: &Path, plan: &Plan) -> Result<(), Error> {
             Ok(_) if path == Path::new(render::CONFIG) => return Err(Error::Exists(full)),
             Ok(meta) if meta.is_file() && same(&full, text) => {}
             Ok(_) => return Err(Error::Exists(full)),
-            // What else is wrong shows when it is written.
+            // Writing will report any other error.
             Err(_) => {}
         }
     }
@@ -118,7 +117,8 @@ fn same(path: &Path, text: &str) -> bool {
     read.is_ok() && found == text.as_bytes()
 }
 
-/// Opens the folder of a relative path, making what is missing, without following a link. Gives the file's name with it.
+/// Opens the parent folder of a relative path without following symlinks, and creates missing folders. Also returns the
+/// file name.
 fn open_parent(top: &OwnedFd, repository: &Path, path: &Path) -> Result<(OwnedFd, String), Error> {
     let mut shown = repository.to_owned();
     let mut folder =
@@ -153,9 +153,10 @@ fn open_parent(top: &OwnedFd, repository: &Path, path: &Path) -> Result<(OwnedFd
     Ok((folder, (*name).to_owned()))
 }
 
-/// Puts a file in its place when it is complete and on the disk.
+/// Replaces a file once the new content is complete and on disk.
 fn replace(folder: &OwnedFd, name: &str, text: &str) -> io::Result<()> {
-    // One name per process, so that two at once do not mix; what a process of that number left is rubbish.
+    // Use one name per process, so that concurrent processes don't mix. A file left by an earlier process with the same
+    // id is garbage.
     let fresh = format!(".{name}.{}.new", std::process::id());
     match fs::unlinkat(folder, &fresh, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
@@ -168,7 +169,7 @@ fn replace(folder: &OwnedFd, name: &str, text: &str) -> io::Result<()> {
         .and_then(|()| file.sync_all())
         .and_then(|()| Ok(fs::renameat(folder, &fresh, folder, name)?));
     if written.is_err() {
-        // The first failure is the one to tell of.
+        // Report the first failure, not this one.
         let _ = fs::unlinkat(folder, &fresh, AtFlags::empty());
     }
     written

@@ -1,7 +1,8 @@
-//! Packages of one repository that have nothing to do with each other: a change of one needs no gates of the other.
+//! Finds packages of a repository that are independent: a change of one needs no gates of the other.
 //!
-//! A package depends on another if one of its manifests mentions the other's folder or name, wherever and for whatever reason: a
-//! mention too many costs a run of gates, one too few would leave a change unproven. Files outside of all packages concern each.
+//! A package depends on another if one of its manifests mentions the other's folder or name, anywhere and for any
+//! reason. A false mention only costs a run of gates, but a missed one would leave a change unproven. Files outside all
+//! packages affect every package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 use super::Finding;
 use crate::init::look::{Cloned, Folder};
 
-/// Files that say what a package is called and what it depends on.
+/// Files that contain a package's name and dependencies.
 const MANIFESTS: [&str; 12] = [
     "package.json",
     "tsconfig.json",
@@ -25,7 +26,7 @@ const MANIFESTS: [&str; 12] = [
     "Makefile",
 ];
 
-/// For each folder in which something was found: the patterns of the others that it does not depend on.
+/// Returns for each folder with a finding the patterns of the folders that it does not depend on.
 pub(super) fn apart(
     repository: &Path,
     found: &[Finding],
@@ -65,7 +66,7 @@ pub(super) fn apart(
     result
 }
 
-/// The name that a manifest gives its package: the first that stands after a key of that name.
+/// Returns the package name in a manifest: the first value of a `name` key.
 fn package_name(text: &str) -> Option<String> {
     let line = text
         .lines()
@@ -75,7 +76,7 @@ fn package_name(text: &str) -> Option<String> {
     (name.len() > 2).then(|| name.to_owned())
 }
 
-/// Patterns that take folders out, those beside each other in one. A name that means something in a pattern is left in.
+/// Returns patterns that exclude folders, siblings in one pattern. Skips names with special characters of patterns.
 fn patterns(folders: &[&str]) -> Vec<String> {
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
     let mut by_parent: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Go, by `go.mod`. Gates have no network, so setup fetches the modules.
+//! Detects Go by `go.mod`. Gates have no network, so setup fetches the modules.
 
 use acquit_run::registry::Manager;
 
@@ -9,7 +9,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     const MODULE: &str = "go.mod";
     let text = folder.text(MODULE)?;
     let requires = text.lines().any(|line| line.trim_start().starts_with("require"));
-    // What is vendored needs no server.
+    // Vendored modules need no server.
     let fetches = requires && !folder.has("vendor/modules.txt");
     let setup = fetches.then(|| Setup {
         run: "go mod download".to_owned(),
@@ -17,7 +17,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     });
     let mut gates =
         vec![Gate::new("build", "go build ./..."), Gate { name: "vet", ..Gate::new("lint", "go vet ./...") }];
-    // It tells of packages that cannot be compiled apart from tests that fail, so it needs no build before.
+    // Its output tells packages that do not compile from tests that fail, so no build is needed first.
     gates.extend(Gate::proving("go test -json -count=1 ./...", None, Report::Printed("go-test")));
     Some(Finding {
         language: Language::Go,

@@ -1,12 +1,12 @@
-//! Whether git ignores what building and testing leave behind. What it does not ignore would count as the agents' work and
-//! be delivered with it.
+//! Checks whether git ignores the files that building and testing leave behind. Otherwise they would count as the
+//! agents' work and be delivered with it.
 
 use std::path::Path;
 
 use super::Finding;
 use crate::init::look::{Cloned, Folder};
 
-/// Notes what should be ignored and is not, as far as the plain `.gitignore` files tell.
+/// Adds a note for each path that should be ignored and is not, as far as plain `.gitignore` files tell.
 pub(super) fn check(repository: &Path, found: &[Finding], cloned: &Cloned<'_>, notes: &mut Vec<String>) {
     let mut unread = Vec::new();
     let top = Folder::top(repository, cloned, &mut unread).text(".gitignore").unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn check(repository: &Path, found: &[Finding], cloned: &Cloned<'_>, n
     notes.extend(unread);
 }
 
-/// Whether a line mentions the name. Rather too often than not often enough: the note is advice, and a false one is noise.
+/// Returns whether a line mentions the name. Matches generously: the note is only advice, and a false one is noise.
 fn covers(line: &str, name: &str) -> bool {
     let line = line.trim();
     !line.starts_with(['#', '!']) && line.contains(name)

@@ -1,12 +1,12 @@
-//! Java and its relatives, by Maven's or Gradle's files. Gates have no network, so setup fetches what they need. Both tools find
-//! out only by working what that is: plugins, and the runner of the tests.
+//! Detects Java and other JVM languages by Maven or Gradle files. Gates have no network, so setup fetches what they
+//! need. Both tools learn what that is only by running: plugins, and the test runner.
 
 use acquit_run::registry::Manager;
 
 use super::{Finding, Gate, Language, Report, Setup};
 use crate::init::look::Folder;
 
-/// A first build fetches half the internet.
+/// Timeout of a build. The first one downloads a lot.
 const BUILDING: &str = "30m";
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
@@ -20,7 +20,7 @@ fn maven(folder: &mut Folder<'_>) -> Option<Finding> {
     Some(finding(
         folder,
         PROJECT,
-        // Quiet, so that what is printed is what went wrong.
+        // Use quiet mode, so that the output contains only errors.
         Runs {
             setup: format!("{program} -q -B -Dmaven.test.failure.ignore=true verify"),
             build: format!("{program} -o -q -B test-compile"),
@@ -36,13 +36,13 @@ fn gradle(folder: &mut Folder<'_>) -> Option<Finding> {
     const FILES: [&str; 4] = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
     let file = FILES.into_iter().find(|file| folder.text(file).is_some())?;
     let program = folder.script("gradlew").unwrap_or_else(|| "gradle".to_owned());
-    // A daemon would be ended together with the gate that started it.
+    // A daemon would be killed together with the gate that started it.
     let program = format!("{program} --no-daemon --console=plain");
     Some(finding(
         folder,
         file,
         Runs {
-            // Each configuration is resolved, also those that only running tests asks for.
+            // Resolve every configuration, including those that only a test run needs.
             setup: format!("{program} assemble testClasses dependencies"),
             build: format!("{program} --offline assemble testClasses"),
             test: format!("{program} --offline --continue check"),
@@ -53,7 +53,7 @@ fn gradle(folder: &mut Folder<'_>) -> Option<Finding> {
     ))
 }
 
-/// The command lines.
+/// Command lines of a build tool.
 struct Runs {
     setup: String,
     build: String,

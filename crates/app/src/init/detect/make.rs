@@ -1,10 +1,10 @@
-//! A makefile that knows how to test, where no language's own tools do.
+//! Detects a makefile with a test target, if no language's own tools apply.
 
 use super::{Finding, Gate, Language};
 use crate::init::look::Folder;
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
-    // In the order in which make itself looks.
+    // In the order in which make searches.
     let found =
         ["GNUmakefile", "makefile", "Makefile"].into_iter().find_map(|file| Some((file, folder.text(file)?)));
     let (file, text) = found?;
@@ -26,9 +26,9 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether a line of a makefile begins a rule for that target.
+/// Returns whether a line of a makefile starts a rule for this target.
 fn declares(line: &str, target: &str) -> bool {
-    // A recipe's line begins with a tab, and `:=`, `::=` and `:::=` assign.
+    // A recipe line starts with a tab; `:=`, `::=` and `:::=` are assignments.
     let Some((names, rest)) = line.split_once(':') else { return false };
     let assigns = rest.trim_start_matches(':').starts_with('=');
     !line.starts_with(['\t', '#']) && !assigns && names.split_whitespace().any(|name| name == target)

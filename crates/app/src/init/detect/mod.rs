@@ -1,7 +1,7 @@
-//! Recognises what a repository is made of, and which commands prove that a change of it is sound.
+//! Detects the languages of a repository, and the commands that check a change of it.
 //!
-//! Each language has a file that looks at a `Folder` and gives a `Finding`. The commands are spelled out there; what
-//! the repository's files say only chooses among them.
+//! Each language has a file that inspects a `Folder` and returns a `Finding`. The commands are hard-coded there; the
+//! repository's files only select among them.
 
 use std::path::Path;
 
@@ -18,17 +18,18 @@ mod node;
 mod python;
 mod rust;
 
-/// Folders in which a part of a repository in another language often lives. What is deeper is a person's to write.
+/// Folders that often contain a part of a repository in another language. Deeper folders are left for a person to
+/// configure.
 const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api", "app", "ui"];
 
-/// More packages than this are a person's to write gates for.
+/// Maximum number of packages. For more, a person must write the gates.
 const MOST_PACKAGES: usize = 40;
 
-/// What the gate prints that stands where nothing was recognised.
+/// Output of the placeholder gate that is written if nothing was detected.
 pub const UNRECOGNISED: &str =
     "edit .acquit/acquit.toml: the gate test has to say how this repository is tested";
 
-/// What something is written in, or built by.
+/// Language or build tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Rust,
@@ -40,7 +41,7 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// A prefix for the names of gates.
+    /// Returns the prefix for gate names.
     pub(super) fn short(self) -> &'static str {
         match self {
             Self::Rust => "rust",
@@ -53,25 +54,25 @@ impl Language {
     }
 }
 
-/// Something that was recognised, and what follows from it.
+/// A detected language and what follows from it.
 pub(super) struct Finding {
     pub(super) language: Language,
-    /// The folder below the top that it is in; `None` for the top itself.
+    /// Folder below the top; `None` for the top itself.
     pub(super) folder: Option<String>,
-    /// What fetches its dependencies, and so decides about servers.
+    /// Package managers that fetch its dependencies. They determine the allowed servers.
     pub(super) managers: Vec<Manager>,
-    /// By what it was recognised, and what is used.
+    /// The files that revealed it, and the tools to use.
     pub(super) by: String,
-    /// What must hold, the quickest first.
+    /// Gates, quickest first.
     pub(super) gates: Vec<Gate>,
-    /// How its dependencies get into a fresh workspace.
+    /// Command that installs dependencies into a fresh workspace.
     pub(super) setup: Option<Setup>,
-    /// What building and testing leave in the tree, and git must therefore ignore.
+    /// Paths that builds and tests leave in the tree, so git must ignore them.
     leaves: Vec<&'static str>,
 }
 
 impl Finding {
-    /// What was recognised, in words.
+    /// Describes the finding.
     pub(super) fn words(&self) -> String {
         let name = match self.language {
             Language::Rust => "Rust",
@@ -86,24 +87,24 @@ impl Finding {
     }
 }
 
-/// A check.
+/// A gate to write.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     pub(super) name: &'static str,
-    /// The budget that a failure spends.
+    /// Budget that a failure spends.
     pub(super) kind: &'static str,
-    /// A line for sh.
+    /// Shell command line.
     pub(super) run: String,
     pub(super) severity: Severity,
-    /// How long it may take, where the usual ten minutes are too short.
+    /// Timeout, if the default of ten minutes is too short.
     pub(super) timeout: Option<&'static str>,
-    /// What a reader of the file may wonder about.
+    /// Comment that explains the gate to readers of the file.
     pub(super) why: Option<&'static str>,
-    /// How its results are read, if it is more than a command.
+    /// How to read its results, if it is more than a command.
     pub(super) check: Check,
-    /// The folder that its reports are in.
+    /// Folder of its reports.
     pub(super) folder: Option<String>,
-    /// Patterns of the changes that it is run for; none for all.
+    /// Path patterns of the changes to run it for; empty for all.
     pub(super) paths: Vec<String>,
 }
 
@@ -116,22 +117,22 @@ pub(super) enum Check {
     Tests(Report),
     /// The tests of the change, without it and with it.
     Tdd {
-        /// What compiles them, where that can fail apart from running them.
+        /// Command that compiles the tests, if that can fail separately from running them.
         build: Option<String>,
         report: Report,
     },
 }
 
-/// Where a runner is told to write JUnit's XML: in the folder that acquit makes for a gate's reports, whose name no change can know in
-/// advance.
+/// Where a runner writes JUnit XML: in the folder that acquit creates for a gate's reports. A change cannot know its
+/// name in advance.
 const JUNIT: &str = "$ACQUIT_REPORTS/junit.xml";
 
-/// Where a runner leaves how each test ended.
+/// Where a runner reports the result of each test.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Report {
-    /// It prints it, in this format.
+    /// On stdout, in this format.
     Printed(&'static str),
-    /// JUnit's XML in these files.
+    /// In JUnit XML files at this path.
     Junit(&'static str),
 }
 
@@ -143,7 +144,7 @@ pub(super) enum Severity {
 }
 
 impl Gate {
-    /// A gate whose name is also its kind.
+    /// Creates a gate whose name is also its kind.
     fn new(kind: &'static str, run: impl Into<String>) -> Self {
         Self {
             name: kind,
@@ -158,7 +159,8 @@ impl Gate {
         }
     }
 
-    /// Two gates of one runner that tells of each test: nothing else may break, and the change must be shown to be tested.
+    /// Creates two gates for a runner that reports each test: no other test may break, and the change must have tests
+    /// of its own.
     fn proving(run: impl Into<String>, build: Option<String>, report: Report) -> [Self; 2] {
         const WHY: &str = "The tests of a change must fail without it, by an assertion, and pass with it.";
         let run = run.into();
@@ -181,7 +183,7 @@ impl Gate {
         Self { severity: Severity::Warning, why: Some(why), ..self }
     }
 
-    /// What stands where nothing was recognised: it fails, and says what to do.
+    /// Creates the placeholder gate if nothing was detected. It fails and says what to do.
     pub(super) fn unknown() -> Self {
         Self {
             why: Some(
@@ -192,15 +194,15 @@ impl Gate {
     }
 }
 
-/// How dependencies are installed.
+/// How to install dependencies.
 pub(super) struct Setup {
-    /// A line for sh.
+    /// Shell command line.
     pub(super) run: String,
-    /// What decides whether it must run again.
+    /// Files whose change requires another run.
     pub(super) lock_files: Vec<&'static str>,
 }
 
-/// Looks at the repository's top and at well-known folders in it. Notes what the user should know.
+/// Inspects the top of the repository and well-known folders in it. Adds notes for the user.
 pub(super) fn detect(
     repository: &Path,
     only: Option<&str>,
@@ -233,7 +235,7 @@ pub(super) fn detect(
             notes.push(format!("nothing tests this yet: {}; add a gate for it", finding.words()));
         }
     }
-    // A language without any gate proves nothing; it stays in the notes.
+    // A language without gates proves nothing. It only appears in the notes.
     found.retain(|finding| !finding.gates.is_empty());
     let apart = apart::apart(repository, &found, cloned);
     for finding in &mut found {
@@ -244,7 +246,7 @@ pub(super) fn detect(
     found
 }
 
-/// The folders that parts of a repository live in: those with a usual name, and the packages of a monorepo.
+/// Returns the folders of a repository's parts: those with a common name, and the packages of a monorepo.
 fn parts(repository: &Path, cloned: &Cloned<'_>) -> Vec<String> {
     const PACKAGES: [&str; 6] = ["packages", "apps", "services", "libs", "modules", "projects"];
     let mut notes = Vec::new();
@@ -253,7 +255,7 @@ fn parts(repository: &Path, cloned: &Cloned<'_>) -> Vec<String> {
     PARTS.iter().map(|part| (*part).to_owned()).chain(packages).collect()
 }
 
-/// Adds what is in a folder. A language that is already known is left out: its tools know the parts of a whole by
+/// Adds the findings of a folder. Skips a language that was already found: its tools handle the parts of the repository
 /// themselves, and running them twice would prove nothing more.
 fn look_into(folder: &mut Folder<'_>, found: &mut Vec<Finding>) {
     type Look = fn(&mut Folder<'_>) -> Option<Finding>;
@@ -272,7 +274,7 @@ fn look_into(folder: &mut Folder<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// A TOML file as far as it can be read; what is wrong with it is noted.
+/// Parses a TOML file, and adds a note if it is invalid.
 fn toml_of(folder: &mut Folder<'_>, file: &str) -> Option<toml::Table> {
     let text = folder.text(file)?;
     match text.parse::<toml::Table>() {
@@ -284,13 +286,13 @@ fn toml_of(folder: &mut Folder<'_>, file: &str) -> Option<toml::Table> {
     }
 }
 
-/// Looks up a value by the keys that lead to it.
+/// Returns the value at a path of keys.
 fn at<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(table.get(*first)?, |value, key| value.get(key))
 }
 
-/// A parser's words, which may quote the file, as one short line without control characters.
+/// Returns a parser's message as one short line without control characters. The message may quote the file.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect()
 }

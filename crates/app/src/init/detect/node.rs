@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript, by `package.json`. Only scripts that exist become gates.
+//! Detects JavaScript and TypeScript by `package.json`. Only existing scripts become gates.
 
 use acquit_run::registry;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::init::look::Folder;
 
 const MANIFEST: &str = "package.json";
 
-/// What installs packages and runs scripts.
+/// The package manager.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manager {
     Npm,
@@ -17,7 +17,7 @@ enum Manager {
     Bun,
 }
 
-/// The lock files, by the manager that writes them.
+/// Lock files by package manager.
 const LOCK_FILES: [(&str, Manager); 6] = [
     ("pnpm-lock.yaml", Manager::Pnpm),
     ("yarn.lock", Manager::Yarn),
@@ -35,7 +35,7 @@ impl Manager {
         Self::ALL.iter().find(|(_, manager)| *manager == self).map_or("npm", |(name, _)| name)
     }
 
-    /// How a program of the repository's own packages is run. Never one from the network.
+    /// Returns the command that runs a program of the installed packages, never one from the network.
     fn exec(self) -> &'static str {
         match self {
             Self::Npm => "npx --no-install",
@@ -45,8 +45,8 @@ impl Manager {
         }
     }
 
-    /// How the TypeScript compiler of the repository is run. Never one from the network: there is a package by the name of
-    /// its program that is something else.
+    /// Returns the command that runs the installed TypeScript compiler, never one from the network: the package named
+    /// like its program is an unrelated one.
     fn tsc(self) -> &'static str {
         match self {
             Self::Npm => "npx --no-install tsc --noEmit",
@@ -74,7 +74,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let declared = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
     let declared = declared.and_then(|name| Manager::ALL.iter().find(|(known, _)| *known == name));
     let manager = declared.map_or_else(|| lock.map_or(Manager::Npm, |(_, manager)| manager), |(_, it)| *it);
-    // The lock file of another manager says nothing to this one.
+    // Ignore the lock file of another package manager.
     let lock = lock.map(|(file, _)| file).filter(|file| LOCK_FILES.contains(&(file, manager)));
 
     let mut gates = Vec::new();
@@ -110,18 +110,18 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         gates,
         managers: setup.iter().map(|_| family).collect(),
         setup,
-        // What setup installs is kept out of the work.
+        // Packages that setup installs are excluded from the work.
         leaves: Vec::new(),
     })
 }
 
-/// The gates of a runner that tells of each test, where the script for tests does nothing but start it.
+/// Returns the gates of a runner that reports each test, if the test script does nothing but start it.
 fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
     const NODE: &str = "node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit \
                         --test-reporter-destination=\"$ACQUIT_REPORTS/junit.xml\"";
     const VITEST: &str =
         "vitest run --reporter=default --reporter=junit --outputFile.junit=\"$ACQUIT_REPORTS/junit.xml\"";
-    // Files that cannot be loaded are only told of when asked for, and names are told from each other by their file.
+    // Report files that fail to load, which is off by default, and tell tests of the same name apart by their file.
     const JEST: &str = "jest --ci --reporters=default --reporters=jest-junit";
     const JEST_SETTINGS: &str = "JEST_JUNIT_OUTPUT_DIR=\"$ACQUIT_REPORTS\" JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true \
                                  JEST_JUNIT_CLASSNAME='{filepath}'";
@@ -135,7 +135,8 @@ fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
     Some(Gate::proving(run, None, Report::Junit(JUNIT)))
 }
 
-/// Whether there is a script of that name that does something: what `npm init` writes only says that there is no test.
+/// Returns whether a script with this name exists and does something. The default of `npm init` only says that there is
+/// no test.
 fn is_script(manifest: &Value, name: &str) -> bool {
     manifest["scripts"][name]
         .as_str()
@@ -162,11 +163,11 @@ fn setup(
     let run = match (manager, lock) {
         (_, None) if !has_dependencies(manifest) => return None,
         (Manager::Npm, Some(_)) => "npm ci --no-audit --no-fund",
-        // Without a lock file none must appear: it would be delivered with the work.
+        // Without a lock file, don't create one: it would be delivered with the work.
         (Manager::Npm, None) => "npm install --no-package-lock --no-audit --no-fund",
         (Manager::Pnpm, Some(_)) => "pnpm install --frozen-lockfile",
         (Manager::Pnpm, None) => "pnpm install --no-lockfile",
-        // Yarn's second generation, told by its settings, took the old flag away.
+        // Yarn 2 and later, recognized by its settings file, removed the old flag.
         (Manager::Yarn, Some(_)) if folder.has(".yarnrc.yml") => "yarn install --immutable",
         (Manager::Yarn, None) if folder.has(".yarnrc.yml") => "yarn install",
         (Manager::Yarn, Some(_)) => "yarn install --frozen-lockfile",

@@ -1,5 +1,5 @@
-//! Python, by `pyproject.toml`, `requirements.txt` or `setup.py`. With uv and poetry their own environments are used, otherwise
-//! one in `.venv` that setup makes.
+//! Detects Python by `pyproject.toml`, `requirements.txt` or `setup.py`. Uses the environments of uv and poetry,
+//! otherwise one in `.venv` that setup creates.
 
 use acquit_run::registry::Manager;
 
@@ -9,7 +9,7 @@ use crate::init::look::Folder;
 const PROJECT: &str = "pyproject.toml";
 const REQUIREMENTS: &str = "requirements.txt";
 const SETUP: &str = "setup.py";
-/// Further lists that tests may need.
+/// Further requirements files that tests may need.
 const MORE_REQUIREMENTS: [&str; 14] = [
     "requirements-dev.txt",
     "requirements-test.txt",
@@ -26,14 +26,14 @@ const MORE_REQUIREMENTS: [&str; 14] = [
     "tests/requirements.txt",
     "test/requirements.txt",
 ];
-/// Files with the settings of pytest, and the section that they are in.
+/// Files with pytest settings, and their section.
 const PYTEST_SETTINGS: [(&str, &str); 4] = [
     ("pytest.ini", "[pytest]"),
     (PROJECT, "[tool.pytest"),
     ("setup.cfg", "[tool:pytest]"),
     ("tox.ini", "[pytest]"),
 ];
-/// What a word in those settings needs to be understood.
+/// pytest plugins, by the setting that needs them.
 const PLUGINS: [(&str, &str); 8] = [
     ("--cov", "pytest-cov"),
     ("asyncio_mode", "pytest-asyncio"),
@@ -49,12 +49,12 @@ const PLUGINS: [(&str, &str); 8] = [
 enum Source {
     Uv,
     Poetry,
-    /// Installed with pip into `.venv`: these arguments, and these files decide whether it must be done again.
+    /// pip installs these arguments into `.venv`. A change of these files requires another run.
     Pip {
         install: Vec<String>,
         files: Vec<&'static str>,
     },
-    /// From nowhere: there are none.
+    /// There are no dependencies.
     None,
 }
 
@@ -82,13 +82,13 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let mypy = at(&project, &["tool", "mypy"]);
     if mypy.is_some() || folder.first(&["mypy.ini", ".mypy.ini"]).is_some() {
         tools.push("mypy");
-        // Where the settings say what is checked, an argument would overrule them.
+        // If the settings say what to check, an argument would override them.
         let says =
             mypy.is_some_and(|it| ["files", "packages", "modules"].iter().any(|key| it.get(key).is_some()));
         let what = if says { "" } else { " ." };
         gates.push(Gate::new("types", format!("{python} -m mypy{what}")));
     }
-    // Without the last option, one file that cannot be imported hides how all the others fare.
+    // Without `--continue-on-collection-errors`, one file that cannot be imported hides the results of all others.
     let run = format!("{python} -m pytest -q --junitxml=\"{JUNIT}\" --continue-on-collection-errors");
     gates.extend(Gate::proving(run, None, Report::Junit(JUNIT)));
     let setup = setup(source, &tools);
@@ -141,9 +141,9 @@ fn setup(source: Source, tools: &[&str]) -> Option<Setup> {
         Source::Uv => ("uv sync --locked".to_owned(), vec!["uv.lock"]),
         Source::Poetry => ("poetry install --no-interaction".to_owned(), vec!["poetry.lock"]),
         Source::Pip { install, files } => {
-            // The environment ignores itself, so that it is never taken for work. The gates' own tools come with it.
+            // The environment ignores itself, so that it never counts as work. It also contains the tools of the gates.
             let words = [install.join(" "), tools.join(" ")].join(" ");
-            // The pip of older Pythons knows nothing of dependency groups.
+            // pip of older Python versions does not support dependency groups.
             let grouped = install.iter().any(|word| word == "--group");
             let newer = if grouped { ".venv/bin/python -m pip install -q --upgrade pip && " } else { "" };
             let run = format!(
@@ -156,13 +156,13 @@ fn setup(source: Source, tools: &[&str]) -> Option<Setup> {
     Some(Setup { run, lock_files })
 }
 
-/// Plugins without which pytest refuses the repository's own settings.
+/// Returns plugins without which pytest rejects the repository's settings.
 fn plugins(folder: &mut Folder<'_>) -> Vec<&'static str> {
     let mut found = Vec::new();
     for (file, section) in PYTEST_SETTINGS {
         let Some(text) = folder.text(file) else { continue };
         let Some((_, settings)) = text.split_once(section) else { continue };
-        // Up to the next section; a list of TOML may begin a line with a bracket too, but not with a name in it.
+        // Read up to the next section. A TOML list may start a line with a bracket too, but not followed by a name.
         let end = settings.find("\n[").unwrap_or(settings.len());
         let lines: Vec<&str> =
             settings[..end].lines().filter(|line| !line.trim_start().starts_with('#')).collect();

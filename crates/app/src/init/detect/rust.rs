@@ -1,26 +1,26 @@
-//! Rust, by `Cargo.toml`. Gates have no network, so setup fetches the dependencies.
+//! Detects Rust by `Cargo.toml`. Gates have no network, so setup fetches the dependencies.
 
 use acquit_run::registry::Manager;
 
 use super::{Finding, Gate, Language, Report, Setup, at, toml_of};
 use crate::init::look::Folder;
 
-/// A first build of all dependencies takes its time.
+/// Timeout of a first build with all dependencies.
 const BUILDING: &str = "30m";
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     const MANIFEST: &str = "Cargo.toml";
     folder.text(MANIFEST)?;
-    // One that cannot be read has to be mended by somebody, and cargo is the one to say so.
+    // Ignore an invalid manifest here: cargo reports it.
     let manifest = toml_of(folder, MANIFEST).unwrap_or_default();
-    // Default members are what the owner wants to be built when nothing else is said.
+    // Default members are what the owner wants to build by default.
     let every =
         at(&manifest, &["workspace"]).is_some() && at(&manifest, &["workspace", "default-members"]).is_none();
     let all = if every { " --workspace" } else { "" };
     let lints = [&["lints", "clippy"][..], &["workspace", "lints", "clippy"]];
     let clippy = folder.first(&["clippy.toml", ".clippy.toml"]).is_some()
         || lints.iter().any(|path| at(&manifest, path).is_some());
-    // Benches that only the nightly compiler takes would fail every task.
+    // Benches that need the nightly compiler would fail every task.
     let nightly = needs_nightly(folder);
     let (built, linted) = if nightly {
         (format!("cargo build{all} && cargo test{all} --no-run"), "--bins --tests --examples")
@@ -67,7 +67,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     })
 }
 
-/// The profile of nextest that writes a report, if the repository has one of the usual names, and where the report is.
+/// Returns the nextest profile that writes a report, if there is one with a common name, and the path of the report.
 fn nextest(folder: &mut Folder<'_>) -> Option<(&'static str, &'static str)> {
     const FILE: &str = ".config/nextest.toml";
     const PROFILES: [(&str, &str); 2] =
@@ -81,14 +81,14 @@ fn nextest(folder: &mut Folder<'_>) -> Option<(&'static str, &'static str)> {
     PROFILES.into_iter().find(|(profile, _)| writes(profile))
 }
 
-/// Whether it depends on anything, as far as this manifest tells; of a workspace the members do.
+/// Returns whether this manifest has dependencies. A workspace counts, because its members have them.
 fn has_dependencies(manifest: &toml::Table) -> bool {
     ["dependencies", "dev-dependencies", "build-dependencies", "workspace", "target"]
         .iter()
         .any(|key| manifest.get(*key).and_then(toml::Value::as_table).is_some_and(|table| !table.is_empty()))
 }
 
-/// Whether benches use features of the nightly compiler, which this repository does not ask for.
+/// Returns whether benches use nightly features while the repository does not select the nightly compiler.
 fn needs_nightly(folder: &mut Folder<'_>) -> bool {
     let toolchain = ["rust-toolchain.toml", "rust-toolchain"].into_iter().find_map(|file| folder.text(file));
     if toolchain.is_some_and(|text| text.contains("nightly")) {
