@@ -1,8 +1,8 @@
-//! The question behind `acquit agents --ask`: one small turn of a real agent, to see whether its model answers.
+//! `acquit agents --ask`: runs one small turn of a real agent, to see whether its model answers.
 //!
-//! It is a task with one stage, in a repository, a home and a store that exist only for it, run by the same harness in the same sandbox
-//! as every other. So the agent has exactly the login, secrets, hosts and settings that a stage gives it, and what goes wrong is told in
-//! the words of a task.
+//! The question is a task with one stage, in its own repository, home and store, run by the same harness and sandbox as
+//! every other task. So the agent gets exactly the login, secrets, hosts and settings of a stage, and errors read as
+//! those of a task.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::project::{self, Known, Project};
 use crate::task::{NewTask, Origin};
 
-/// The only stage. An agent that does not answer in this time is told to be unreachable.
+/// The only stage. An agent that does not answer within its timeout is reported as unreachable.
 const WORKFLOW: &str = r#"
 description = "one question to an agent"
 [budgets]
@@ -40,18 +40,18 @@ on = { ready = "done" }
 "#;
 const STAGE: &str = "ask";
 
-/// What came of the question.
+/// Result of the question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Why there was no answer; the words say what to do about it.
+    /// Why there was no answer, with a hint.
     pub trouble: Option<String>,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
-    /// What the agent says that it used.
+    /// Usage the agent reported.
     pub usage: Usage,
 }
 
-/// Asks an agent of a configuration. `folder` is a private folder for what that needs, and is left to the caller.
+/// Asks an agent of a configuration. `folder` is a private folder for temporary files; the caller removes it.
 pub fn ask(app: &App, config: &Config, agent: &Name, folder: &Path) -> Result<Reply, Error> {
     let repository = folder.join("repository");
     let mut surroundings = app.surroundings.clone();
@@ -84,7 +84,7 @@ pub fn ask(app: &App, config: &Config, agent: &Name, folder: &Path) -> Result<Re
     Ok(Reply { trouble: trouble(&past.ending), took, usage: past.usage.clone() })
 }
 
-/// What is wrong, if the model did not answer. How well it answered is no matter.
+/// Returns the error, if the model did not answer. The quality of the answer does not matter.
 fn trouble(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Passed { .. } | Ending::Rejected { .. } => None,
@@ -100,7 +100,7 @@ fn trouble(ending: &Ending) -> Option<String> {
     }
 }
 
-/// The project of the question: everything that its agents are given, and nothing else of it.
+/// Returns the project for the question: only what its agents need.
 fn project(config: &Config, agent: &Name) -> Result<Project, Error> {
     let name = Name::literal(STAGE);
     let budgets = std::collections::BTreeMap::new();
@@ -123,7 +123,7 @@ fn project(config: &Config, agent: &Name) -> Result<Project, Error> {
     })
 }
 
-/// A repository with one file.
+/// Creates a repository with one file.
 fn make_repository(app: &App, at: &Path) -> Result<(), Error> {
     let file = |source| Error::File { doing: "write", path: at.to_owned(), source };
     std::fs::create_dir_all(at).map_err(file)?;

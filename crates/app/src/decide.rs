@@ -1,4 +1,4 @@
-//! What a person or a program does to a task that exists.
+//! Applies an action of a person or a program to an existing task.
 
 use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide};
@@ -12,17 +12,19 @@ use crate::app::App;
 use crate::error::Error;
 use crate::reload::{self, Renewal};
 
-/// A decision is tried again so often when somebody else changed the task in between.
+/// How often to retry a decision when the task changed in between.
 const TRIES: u32 = 8;
 
 impl App {
-    /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.
+    /// Applies an input to a task: reads the task, decides and writes. Starts over if another process changed the task
+    /// meanwhile.
     pub fn decide(&self, store: &mut dyn Store, id: TaskId, input: &Input) -> Result<Task, Error> {
         let pinned = Renewal { pinned: true, ..Renewal::default() };
         self.decide_with(store, id, Some(input), &pinned)
     }
 
-    /// The same with the configuration as it is now, or another one that a person wants. Without an input only that is changed.
+    /// Like [`App::decide`], with the current configuration or the one the person asks for. Without an input, only
+    /// updates the configuration.
     pub fn decide_with(
         &self,
         store: &mut dyn Store,
@@ -38,7 +40,7 @@ impl App {
                     .map_err(|source| Error::Illegal { task: id, source }),
                 None => Ok(Vec::new()),
             };
-            // What cannot be is said before anything is said about the configuration.
+            // Report an illegal input before any problem of the configuration.
             let mut changes = decided(&definition.workflow)?;
             if let Some(update) = reload::change(self, &task, &definition, renewal)? {
                 if let Change::DefinitionUpdated { definition, .. } = &update {
@@ -59,14 +61,14 @@ impl App {
         unreachable!("the loop returns at its last try")
     }
 
-    /// Asks for a task's end, and ends it here and now where no harness would.
+    /// Cancels a task. Ends it right here if no harness would.
     pub fn cancel(&self, store: &mut dyn Store, id: TaskId) -> Result<Task, Error> {
         self.decide(store, id, &Input::Cancel { by: self.person() })?;
         acquit_run::supervise::reap_lost(&self.runtime, store)?;
         let wanted = acquit_core::store::Wanted::Of(id);
         match acquit_run::harness::claim(&self.runtime, store, wanted) {
             Ok(Some(claim)) => Ok(acquit_run::harness::run(&self.runtime, store, claim, Began::now())?),
-            // The machine that may run it ends it.
+            // A machine that may run the task ends it.
             Ok(None) | Err(acquit_run::harness::Error::Untrusted(_)) => Ok(store.task(id)?),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! What this machine can enforce, what it cannot, and what follows.
+//! Examines what this machine can enforce, what it cannot, and the consequences.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use acquit_run::sandbox::machine::{Ability, Found, Lack, Machine, Need, Version}
 use crate::app::App;
 use crate::error::Error;
 
-/// What this machine, its store and the project have, and what they lack.
+/// Returns the capabilities of this machine, its store and the project.
 pub fn examine(app: &App) -> Vec<Ability> {
     let mut list =
         Machine::here(acquit_run::process::contain::landlock_version(), app.runtime.spawner.helper.clone())
@@ -28,12 +28,12 @@ pub fn examine(app: &App) -> Vec<Ability> {
     list
 }
 
-/// Whether everything is there that tasks need.
+/// Returns whether everything tasks need is available.
 pub fn is_complete(list: &[Ability]) -> bool {
     list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful)
 }
 
-/// The version of git, or why it cannot be used.
+/// Returns the git version, or why git cannot be used.
 pub fn git_found(app: &App) -> Found {
     let said = app.runtime.git.call("version").run().map_err(|error| lack(error.into()))?;
     let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
@@ -45,13 +45,13 @@ pub fn git_found(app: &App) -> Found {
     }
 }
 
-/// A store that is not there yet is made, as by any other command.
+/// Opens the store. Creates a missing store, like any other command.
 fn store_found(app: &App) -> Found {
     app.store().map_err(lack)?;
     Ok(acquit_store::Location::parse(&app.surroundings.store).to_string())
 }
 
-/// Whether agents said things lately that their adapters do not know.
+/// Checks whether agents recently printed records that their adapters do not know.
 fn records_found(app: &App) -> Found {
     let unknown = app.store().and_then(|mut store| unknown_records(store.as_mut())).map_err(lack)?;
     if unknown.is_empty() {
@@ -65,11 +65,11 @@ fn records_found(app: &App) -> Found {
     ))
 }
 
-/// Records of unknown kinds in the newest tasks, by agent and kind.
+/// Counts records of unknown kinds in the newest tasks, by agent and kind.
 fn unknown_records(store: &mut dyn Store) -> Result<BTreeMap<String, u64>, Error> {
-    /// What agents say changes with their versions, so old tasks tell nothing.
+    /// Agent output changes with the agent's version, so old tasks say nothing.
     const TASKS: u32 = 20;
-    /// Enough for dozens of legs; a look at the machine must not take minutes.
+    /// Enough for dozens of legs. Examining the machine must not take minutes.
     const EVENTS: u32 = 2_000;
     let filter = Filter { project: None, state: None, ended: true, limit: TASKS };
     let mut found = BTreeMap::new();
@@ -90,11 +90,11 @@ fn unknown_records(store: &mut dyn Store) -> Result<BTreeMap<String, u64>, Error
     Ok(found)
 }
 
-/// The project that the command was called in, if it was in one.
+/// Examines the project of the current directory, if there is one.
 fn project_found(app: &App) -> Vec<Ability> {
     let source = match app.source() {
         Ok(source) => source,
-        // Asking about the machine alone is fine, and what is wrong with git is said beside it.
+        // Running outside a repository is fine, and problems with git are reported separately.
         Err(Error::Git(git::Error::NotARepository { .. } | git::Error::Start(_))) => return Vec::new(),
         Err(error) => {
             return vec![Ability::new("repository", Need::Always, Err(lack(error)), "no task can run here")];

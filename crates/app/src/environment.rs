@@ -1,4 +1,4 @@
-//! The only place that reads the environment, the user's name and the clock, so that a value's origin can be told.
+//! The only place that reads the environment, the user name and the clock, so that the origin of every value is known.
 #![allow(clippy::disallowed_methods, reason = "this is the one place")]
 
 use std::ffi::OsString;
@@ -8,33 +8,33 @@ use acquit_run::runtime::Environment;
 
 use crate::error::Error;
 
-/// What acquit takes from its surroundings.
+/// What acquit reads from its environment.
 #[derive(Clone)]
 pub struct Surroundings {
     /// All variables, for the harness to choose from.
     pub environment: Environment,
-    /// Where acquit keeps its files.
+    /// acquit's home: the folder of its files.
     pub home: PathBuf,
-    /// The store, as a path or an address.
+    /// The store, as a path or URL.
     pub store: String,
-    /// The user's name.
+    /// User name.
     pub user: String,
-    /// The user's home folder.
+    /// Home folder of the user.
     pub user_home: Option<PathBuf>,
-    /// The user's own configuration, which stands under that of every project; it need not be there.
+    /// The user's own configuration, which every project's configuration extends. It may not exist.
     pub user_config: Option<PathBuf>,
-    /// Whether colours are not wanted.
+    /// Whether colors are disabled.
     pub no_color: bool,
-    /// The folder the command was given in.
+    /// Current directory.
     pub here: PathBuf,
-    /// This program.
+    /// Path of this program.
     pub exe: PathBuf,
-    /// This machine's name.
+    /// Host name of this machine.
     pub host: String,
 }
 
 impl Surroundings {
-    /// Reads them.
+    /// Reads the environment.
     pub fn read() -> Result<Self, Error> {
         let here = std::env::current_dir().map_err(Error::Here)?;
         let exe = std::env::current_exe().map_err(Error::Exe)?;
@@ -70,8 +70,8 @@ impl Surroundings {
     }
 }
 
-/// The name of the user that this process runs as, for services and cron jobs, which have no `USER`; the number where the machine
-/// has no name for it, which every program that takes a user takes too.
+/// Returns the name of the user this process runs as, for services and cron jobs without `USER`. Returns the numeric id
+/// if the machine has no name for it: programs that accept a user name accept the id as well.
 fn user_of_process() -> String {
     let id = rustix::process::geteuid().as_raw().to_string();
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -83,12 +83,12 @@ fn user_named(users: &str, id: &str) -> Option<String> {
     line.into_iter().find(|fields| fields.get(2) == Some(&id)).map(|fields| fields[0].to_owned())
 }
 
-/// A variable that is set to something.
+/// Returns a variable that is set and not empty.
 fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// What the scripted agent takes from its surroundings: this program, and the variables that the harness gave it.
+/// Returns what the scripted agent needs: the path of this program, and the variables that the harness gave it.
 pub fn for_agent() -> Option<(PathBuf, Vec<(OsString, OsString)>)> {
     Some((std::env::current_exe().ok()?, std::env::vars_os().collect()))
 }

@@ -1,4 +1,4 @@
-//! What was said about a task's request at its forge.
+//! Feedback on a task's pull request at its forge.
 
 use acquit_core::decide::Input;
 use acquit_core::ids::TaskId;
@@ -8,8 +8,8 @@ use acquit_core::task::Task;
 use crate::{App, Error};
 
 impl App {
-    /// Reads the comments and failed checks of the task's open request, and lets the task go on if there are new ones. Gives the task
-    /// and how many are new.
+    /// Fetches review comments and failed checks of the task's open pull request, and continues the task if there are
+    /// new ones. Returns the task and the number of new ones.
     pub fn feedback(&self, store: &mut dyn Store, id: TaskId) -> Result<(Task, usize), Error> {
         let before = store.task(id)?;
         let definition = store.definition(id)?;

@@ -1,4 +1,4 @@
-//! Figures over many tasks: what they cost by project, agent, model and day, and how agents compare.
+//! Figures over many tasks: cost by project, agent, model and day, and a comparison of agents.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,47 +9,47 @@ use serde::Serialize;
 
 use crate::index::{IndexedLeg, IndexedTask, Reason, Standing, Word};
 
-/// What something cost, and what came of it.
+/// Cost of a group of tasks or legs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bill {
-    /// How many tasks or legs.
+    /// Number of tasks or legs.
     pub count: u64,
-    /// What they cost in all, in millionths of a dollar.
+    /// Total cost in millionths of a dollar.
     pub cost: u64,
-    /// The part that went into tasks that are done.
+    /// Part of the cost that went into completed tasks.
     pub proven: u64,
-    /// How much of the cost is by our list of prices.
+    /// Part of the cost that is estimated from our price list.
     pub estimated: u64,
-    /// All tokens.
+    /// Total tokens.
     pub tokens: u64,
-    /// How long the legs ran, in milliseconds.
+    /// Total run time of the legs in milliseconds.
     pub ran_millis: u64,
 }
 
-/// What tasks cost.
+/// Cost of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Costs {
-    /// All of them.
+    /// Total.
     pub all: Bill,
-    /// How many of the tasks are done.
+    /// Number of completed tasks.
     pub done: u64,
-    /// How many are over, without those that a person ended.
+    /// Number of finished tasks, without cancelled ones.
     pub over: u64,
-    /// By project, workflow, agent and model, each with what it cost.
+    /// By project.
     pub projects: BTreeMap<String, Bill>,
     /// By workflow.
     pub workflows: BTreeMap<String, Bill>,
-    /// By agent. Each of its legs counts.
+    /// By agent. Counts each of its legs.
     pub agents: BTreeMap<String, Bill>,
-    /// By model. Each of its legs counts.
+    /// By model. Counts each of its legs.
     pub models: BTreeMap<String, Bill>,
-    /// By day, as `day` counts them. Each leg counts on the day on which it began.
+    /// By day, as `day` numbers them. Each leg counts on the day it started.
     pub days: BTreeMap<i64, Bill>,
-    /// The tasks that cost most, with their cost.
+    /// The most expensive tasks with their cost.
     pub dearest: Vec<(acquit_core::ids::TaskId, String, u64)>,
 }
 
-/// So many of the most expensive tasks are listed.
+/// Number of most expensive tasks to list.
 const DEAREST: usize = 10;
 
 impl Bill {
@@ -65,7 +65,7 @@ impl Bill {
     }
 }
 
-/// What these tasks cost. `day` says on which day a moment is.
+/// Sums up the cost of these tasks. `day` maps a time to its day.
 pub fn costs<'t>(
     tasks: impl IntoIterator<Item = &'t IndexedTask>,
     now: Timestamp,
@@ -104,69 +104,69 @@ pub fn costs<'t>(
     costs
 }
 
-/// Whether a task's end says something about who worked on it.
+/// Returns whether the result of a task says something about its agent.
 fn is_judged(standing: Standing) -> bool {
     matches!(standing, Standing::Done | Standing::Failed | Standing::NoImprovement)
 }
 
-/// How one agent with one model did.
+/// Results of one agent with one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Performance {
-    /// Tasks that are over, without those that a person ended. Every rate of tasks rests on these.
+    /// Finished tasks, without cancelled ones. All task rates are based on these.
     pub tasks: u64,
-    /// Those of them that are done.
+    /// Completed tasks among them.
     pub done: u64,
-    /// First tries at stages with gates, and how many of them passed.
+    /// First attempts at gated stages.
     pub first_tries: u64,
-    /// First tries that passed.
+    /// First attempts that passed their gates.
     pub first_passed: u64,
     /// Legs that fixed what gates rejected.
     pub fixes: u64,
-    /// What all of it cost, in millionths of a dollar. What was spent in vain is counted in.
+    /// Total cost in millionths of a dollar, including failed work.
     pub cost: u64,
-    /// How long each of those tasks ran, in milliseconds, shortest first.
+    /// Run time of each of these tasks in milliseconds, shortest first.
     pub lengths: Vec<u64>,
 }
 
 impl Performance {
-    /// What a done task cost, with everything that was spent in vain.
+    /// Returns the cost per completed task, including failed work.
     pub fn cost_each(&self) -> Option<u64> {
         self.cost.checked_div(self.done)
     }
 
-    /// The length in the middle.
+    /// Returns the median run time.
     pub fn median(&self) -> Option<Duration> {
         self.lengths.get(self.lengths.len() / 2).copied().map(Duration::from_millis)
     }
 
-    /// The share of tasks that are done.
+    /// Returns the share of completed tasks.
     pub fn rate(&self) -> Option<Rate> {
         Rate::of(self.done, self.tasks)
     }
 
-    /// The share of first tries that passed their gates.
+    /// Returns the share of first attempts that passed their gates.
     pub fn first_rate(&self) -> Option<Rate> {
         Rate::of(self.first_passed, self.first_tries)
     }
 }
 
-/// A share, and between which shares the truth lies with 95 % certainty.
+/// A share with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// The share that was seen, of 1.
+    /// Observed share, between 0 and 1.
     pub seen: f64,
-    /// The lowest that fits.
+    /// Lower bound.
     pub low: f64,
-    /// The highest that fits.
+    /// Upper bound.
     pub high: f64,
-    /// The number of cases.
+    /// Number of cases.
     pub cases: u64,
 }
 
 impl Rate {
-    /// Wilson's interval, which holds for few cases and for shares near 0 and 1 too.
+    /// Computes the Wilson score interval, which is valid for few cases and for shares near 0 and 1.
     pub fn of(hits: u64, cases: u64) -> Option<Self> {
-        /// The quantile of 95 %.
+        /// Quantile for 95 %.
         const Z: f64 = 1.96;
         if cases == 0 {
             return None;
@@ -181,7 +181,8 @@ impl Rate {
     }
 }
 
-/// Who did a task: the agent and model of the leg that first wrote the change, or of its first leg with an agent.
+/// Returns the author of a task: agent and model of the first leg that wrote the change, or of the first leg with an
+/// agent.
 fn author(task: &IndexedTask) -> Option<(Word, Word)> {
     let writes = |leg: &&IndexedLeg| {
         task.stages.iter().any(|stage| stage.name == leg.stage && stage.writes) && leg.agent.is_some()
@@ -191,7 +192,7 @@ fn author(task: &IndexedTask) -> Option<(Word, Word)> {
     Some((leg.agent.clone()?, model))
 }
 
-/// How agents and models did, by (agent, model).
+/// Compares agents and models, keyed by (agent, model).
 pub fn compare<'t>(
     tasks: impl IntoIterator<Item = &'t IndexedTask>,
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! How tasks went through a workflow: where they are, and how often each arrow was taken.
+//! How tasks moved through a workflow: where they are, and how often each transition was taken.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,73 +11,74 @@ use serde::Serialize;
 
 use crate::index::{IndexedTask, Reason, Standing};
 
-/// A way from one stage to another.
+/// A transition from one stage to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Arrow {
-    /// The stage; `None` for the beginning.
+    /// Stage it leaves; `None` for the start of the task.
     pub from: Option<String>,
-    /// The outcome by which it was taken.
+    /// Outcome that took it.
     pub outcome: String,
-    /// The stage; `None` for the end of the task.
+    /// Stage it leads to; `None` for the end of the task.
     pub to: Option<String>,
 }
 
-/// What happened at a stage.
+/// Figures of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StageFigures {
     /// Legs that ended here.
     pub legs: u64,
-    /// First tries that were judged, and those that passed.
+    /// First attempts that were judged.
     pub first_tries: u64,
-    /// First tries that passed.
+    /// First attempts that passed.
     pub first_passed: u64,
-    /// Which gates rejected, and how often.
+    /// Number of rejections by gate.
     pub rejected_by: BTreeMap<String, u64>,
-    /// How long each leg took, in milliseconds, shortest first.
+    /// Duration of each leg in milliseconds, shortest first.
     pub lengths: Vec<u64>,
-    /// What they cost, in millionths of a dollar.
+    /// Cost in millionths of a dollar.
     pub cost: u64,
-    /// Tasks that are here now, and how they stand.
+    /// Tasks that are here now, with their status.
     pub here: Vec<(TaskId, Here)>,
 }
 
-/// How a task stands at a stage.
+/// Status of a task at a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Here {
-    /// It waits for a person.
+    /// Waits for a person.
     Needs,
     /// A leg runs.
     Runs,
-    /// It waits for something else.
+    /// Waits for something else.
     Waits,
 }
 
-/// How tasks went through a workflow.
+/// How tasks moved through a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Flow {
-    /// How many tasks were counted.
+    /// Number of counted tasks.
     pub tasks: u64,
-    /// How many are over, without those that a person ended.
+    /// Number of finished tasks, without cancelled ones.
     pub over: u64,
-    /// How many are done.
+    /// Number of completed tasks.
     pub done: u64,
-    /// How often a person was asked.
+    /// Number of requests to people.
     pub asked: u64,
-    /// How often each arrow was taken.
+    /// How often each transition was taken.
     pub arrows: BTreeMap<Arrow, u64>,
-    /// By stage.
+    /// Figures by stage.
     pub stages: BTreeMap<String, StageFigures>,
 }
 
 impl StageFigures {
-    /// The length in the middle.
+    /// Returns the median duration.
     pub fn median(&self) -> Option<Duration> {
         self.lengths.get(self.lengths.len() / 2).copied().map(Duration::from_millis)
     }
 }
 
 impl Flow {
-    /// Leads arrows through the stages of people: these have no legs, so an arrow skips them.
+    /// Splits transitions that skip a human stage into two: human stages have no legs, so the legs alone do not show
+    /// them.
     fn through_people(&mut self, workflow: &Workflow) {
         let person = |arrow: &Arrow| {
             let stage = workflow.stage(arrow.from.as_deref()?)?;
@@ -109,7 +110,7 @@ impl Flow {
     }
 }
 
-/// Counts how tasks of one workflow went.
+/// Computes the flow of the tasks of one workflow.
 pub fn flow<'t>(
     tasks: impl IntoIterator<Item = &'t IndexedTask>,
     workflow: &Workflow,
@@ -138,7 +139,7 @@ pub fn flow<'t>(
             for gate in &leg.rejected_by {
                 *figures.rejected_by.entry(gate.to_string()).or_default() += 1;
             }
-            // A leg that was lost or held is run again, and goes nowhere.
+            // A lost or held leg runs again, so it leads nowhere.
             at = Some((stage, leg.outcome.as_deref().unwrap_or("again").to_owned()));
         }
         for stage in task.stages.iter() {
@@ -153,7 +154,7 @@ pub fn flow<'t>(
                 figures.first_passed += u64::from(first.state == leg::State::Passed);
             }
         }
-        // A person has it, at a stage that has no leg.
+        // The task waits for a person at a stage without a leg.
         if let (Standing::Needs, Some(stage), Some((from, outcome))) = (task.standing, &task.stage, &at)
             && **stage != **from
         {

@@ -1,4 +1,4 @@
-//! The history of one task, read once: what gates said of each leg, who worked, and what happens now.
+//! The history of one task, read once: verdicts of each leg, its agents, and current progress.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,60 +15,60 @@ use serde::Serialize;
 
 use crate::Error;
 
-/// So many of the newest events are kept.
+/// Number of newest events to keep.
 const EVENTS: usize = 200;
 
-/// What happened to a task.
+/// The history of a task.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Every verdict with its leg, in the order in which they were given.
+    /// All verdicts with their legs, in order.
     pub verdicts: Vec<(u32, Verdict)>,
-    /// What is known of each leg beside the leg itself.
+    /// Details of each leg that the leg itself does not hold.
     pub legs: BTreeMap<u32, LegHistory>,
-    /// Setups that ran for changed lock files.
+    /// Setups that ran because of changed lock files.
     pub setups: Vec<SetupAgain>,
-    /// When each request was opened, by its number.
+    /// When each request was opened, by number.
     pub opened: BTreeMap<u32, Timestamp>,
-    /// Who answered which request.
+    /// Answers to requests.
     pub answers: Vec<Answered>,
     /// The newest events, oldest first.
     pub events: Vec<Event>,
-    /// How many events there are.
+    /// Number of all events.
     pub count: usize,
 }
 
-/// What is known of a leg beside the leg itself.
+/// Details of a leg that the leg itself does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LegHistory {
-    /// The agent's name in the configuration.
+    /// Name of the agent in the configuration.
     pub agent: Option<String>,
-    /// How long the agent ran.
+    /// Run time of the agent.
     pub agent_took: Duration,
-    /// How long gates ran.
+    /// Run time of the gates.
     pub gates_took: Duration,
-    /// The last step that is over.
+    /// The last completed step.
     pub step: Option<Step>,
-    /// The newest words of the agent about its progress.
+    /// The agent's newest progress message.
     pub progress: Option<String>,
-    /// The private ref that keeps its work, if it was put aside.
+    /// Private ref that keeps the leg's work, if it was set aside.
     pub saved: Option<String>,
 }
 
-/// An answer that a person gave.
+/// An answer of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answered {
-    /// Which request.
+    /// Number of the request.
     pub request: u32,
-    /// Who.
+    /// Who answered.
     pub by: Actor,
-    /// When.
+    /// Time of the answer.
     pub at: Timestamp,
-    /// What, in a line.
+    /// The answer in one line.
     pub answer: String,
 }
 
 impl History {
-    /// What each gate said last, in the order in which they were first run.
+    /// Returns the newest verdict of each gate, in the order of their first run.
     pub fn newest_verdicts(&self) -> Vec<&Verdict> {
         let mut newest: Vec<&Verdict> = Vec::new();
         for (_, verdict) in &self.verdicts {
@@ -80,7 +80,7 @@ impl History {
         newest
     }
 
-    /// What gates said of a leg.
+    /// Returns the verdicts of a leg.
     pub fn of_leg(&self, leg: u32) -> impl Iterator<Item = &Verdict> {
         self.verdicts.iter().filter(move |(number, _)| *number == leg).map(|(_, verdict)| verdict)
     }
@@ -117,7 +117,7 @@ impl History {
     }
 }
 
-/// An answer in a line.
+/// Formats an answer as one line.
 fn in_words(answer: &Answer) -> String {
     match answer {
         Answer::Approve => "approved".to_owned(),
@@ -128,7 +128,7 @@ fn in_words(answer: &Answer) -> String {
     }
 }
 
-/// Reads it.
+/// Reads the history of a task.
 pub fn history(store: &mut dyn Store, id: TaskId) -> Result<History, Error> {
     let mut history = History::default();
     each_event(store, Some(id), |event| history.hear(event))?;

@@ -1,7 +1,7 @@
-//! Merging the delivered work of a task that is done into its base branch.
+//! Merges the delivered work of a completed task into its base branch.
 //!
-//! A merge is a leg like any other, through the same queue and the same gates as a merge by a workflow: it can be killed, and others can
-//! merge meanwhile. A person asked for it, so nobody is asked again.
+//! A merge is a leg like any other and uses the same queue and gates as a merge by a workflow: it can be killed, and
+//! others can merge meanwhile. A person asked for it, so it needs no further approval.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::decide::Input;
@@ -12,14 +12,14 @@ use acquit_run::git::Source;
 
 use crate::{App, Error};
 
-/// What came of a request to merge.
+/// Result of a request to merge.
 #[derive(Clone, Debug)]
 pub enum Merge {
-    /// The work is in the branch already.
+    /// The branch already contains the work.
     Already {
         /// The branch.
         branch: String,
-        /// The commit that it came by, where acquit merged it.
+        /// The merge commit, if acquit merged it.
         commit: Option<String>,
     },
     /// The task has a leg that merges.
@@ -27,7 +27,7 @@ pub enum Merge {
 }
 
 impl App {
-    /// Readies the leg that merges a task's work.
+    /// Prepares the leg that merges a task's work.
     pub fn merge(&self, store: &mut dyn Store, id: TaskId) -> Result<Merge, Error> {
         let task = store.task(id)?;
         let merged = task.artifacts.iter().find_map(|artifact| match artifact {
@@ -48,13 +48,13 @@ impl App {
             if is_in(self, &source, &task.tip, branch) && task.tip != task.base() {
                 return Ok(Merge::Already { branch: branch.clone(), commit: None });
             }
-            // Said now, before a leg finds it out: whoever asks can mend it at once.
+            // Report this before a leg finds it, so that the caller can fix it right away.
             if let Some(at) = source.dirty_checkout(&self.runtime.git, branch)? {
                 return Err(Error::DirtyCheckout { branch: branch.clone(), at });
             }
         }
         let task = match &task.state {
-            // Somebody asked for it before, and went away.
+            // Somebody already asked for the merge.
             State::Working { entry, .. } if entry.purpose == acquit_core::leg::Purpose::Merge => task,
             _ => self.decide(store, id, &Input::Merge)?,
         };
@@ -62,7 +62,7 @@ impl App {
     }
 }
 
-/// Whether a branch has a commit in it, by whoever's doing.
+/// Returns whether a branch contains a commit, whoever merged it.
 fn is_in(app: &App, source: &Source, commit: &str, branch: &str) -> bool {
     let head = format!("refs/heads/{branch}");
     let call = app.runtime.git.call("merge-base").inside(source.path());

@@ -1,24 +1,24 @@
-//! What a use case tells while it works. A caller shows it, logs it, or drops it; nothing depends on it.
+//! Notices of a use case while it works. A caller shows, logs or drops them; nothing depends on them.
 
 use acquit_core::time::Timestamp;
 
-/// Something that a person may want to know.
+/// Something a person may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It goes on, but perhaps not as expected.
+    /// A warning. Work continues, but maybe not as expected.
     Warning(String),
-    /// A task continues by a configuration that has changed; a line for each difference.
+    /// A task continues with a changed configuration; one line per difference.
     ConfigurationUpdated(Vec<String>),
-    /// Something that the daemon did.
+    /// A log message of the daemon.
     Log {
-        /// When.
+        /// Time.
         at: Timestamp,
-        /// Its subject, a word.
+        /// Subject in one word.
         what: String,
-        /// What happened. Parts of it may come from agents and repositories.
+        /// Message. Parts of it may come from agents and repositories.
         text: String,
     },
 }
 
-/// Who is told.
+/// Receiver of notices.
 pub type Notices = Box<dyn Fn(&Notice) + Send + Sync>;

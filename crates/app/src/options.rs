@@ -1,4 +1,4 @@
-//! What whoever asks for a task chooses beside its words: workflow, agent, model, limits and variables.
+//! Options of a new task besides its text: workflow, agent, model, limits and variables.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use acquit_core::workflow::{Work, Workflow};
 
 use crate::error::Error;
 
-/// By what a task is done, where that is not as the project says.
+/// How to run a task, where it differs from the project's configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Means {
-    /// The workflow to follow.
+    /// Workflow to run.
     pub workflow: Option<Name>,
-    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
+    /// Agent for every stage, instead of those of the workflow and the project.
     pub agent: Option<Name>,
-    /// The model that is asked at every stage, or an alias of `[models]`.
+    /// Model for every stage, or an alias of `[models]`.
     pub model: Option<String>,
 }
 
 /// Limits of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Stop and ask when the agents of this run have cost so much, in millionths of a dollar.
+    /// Stop and ask when the agents of this run have cost this much, in millionths of a dollar.
     pub max_cost: Option<u64>,
-    /// Stop and ask when the legs of this run have taken so long.
+    /// Stop and ask when the legs of this run have taken this long.
     pub max_time: Option<Span>,
 }
 
-/// Puts what a person chose in place of what the stages say.
+/// Replaces settings of the stages by the person's choices.
 pub fn take_chosen(workflow: &mut Workflow, chosen: &acquit_core::definition::Chosen) {
     for stage in &mut workflow.stages {
         if let Work::Agent(work) = &mut stage.work {
@@ -38,8 +38,8 @@ pub fn take_chosen(workflow: &mut Workflow, chosen: &acquit_core::definition::Ch
     }
 }
 
-/// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
-/// first.
+/// Returns the task's own variables. A variable with the name of the workflow's variation, or a category, selects which
+/// value comes first.
 pub fn begin_with(
     workflow: &mut Workflow,
     variables: &[(String, String)],
@@ -59,7 +59,7 @@ pub fn begin_with(
             let (variable, known) = (variation.variable.clone(), variation.values.join(", "));
             Error::NoValue { variable, value, known }
         })?;
-        // The others follow in the order in which they are written.
+        // The others follow in their written order.
         variation.values[..=position].rotate_right(1);
         variation.first = 0;
     }

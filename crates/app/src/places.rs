@@ -1,4 +1,4 @@
-//! The repositories in which a task can be added from elsewhere, and what can be chosen there.
+//! Repositories in which a task can be added from elsewhere, and the choices there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,39 +9,39 @@ use acquit_run::git::Source;
 
 use crate::{App, Error, NewTask, Origin};
 
-/// So many tasks are looked at for the repositories that they are of, the newest.
+/// Maximum number of tasks to search for their repositories, newest first.
 const LOOKED_AT: u32 = 2_000;
 
 /// A repository in which tasks can be added.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Its short name.
+    /// Short name.
     pub name: String,
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// What can be chosen there; or why nothing can, for people.
+    /// Choices for a task, or a message why there are none.
     pub choices: Result<Choices, String>,
 }
 
-/// What can be chosen for a task.
+/// Choices for a task.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
-    /// The workflows, each with what it does.
+    /// Workflows with their descriptions.
     pub workflows: Vec<(String, String)>,
-    /// The workflow that is taken if none is chosen.
+    /// Default workflow.
     pub workflow: Option<String>,
-    /// The agents.
+    /// Agents.
     pub agents: Vec<String>,
-    /// The agent that is taken if none is chosen.
+    /// Default agent.
     pub agent: Option<String>,
-    /// Names for models that the project gives.
+    /// Model aliases of the project.
     pub models: Vec<String>,
-    /// The branch that tasks start from, if it is not the one that is checked out.
+    /// Branch that tasks start from, if it is not the one that is checked out.
     pub base: Option<String>,
 }
 
 impl App {
-    /// The repository of this process, and those of earlier tasks.
+    /// Returns the repository of this process, and those of earlier tasks.
     pub fn places(&self, store: &mut dyn Store) -> Result<Vec<Place>, Error> {
         let mut paths: BTreeSet<String> = self.project_here().into_iter().collect();
         let mut known = Vec::new();
@@ -80,7 +80,7 @@ impl App {
         })
     }
 
-    /// Makes a task in the repository at a path, one of [`App::places`].
+    /// Creates a task in the repository at `path`, one of [`App::places`].
     pub fn create_at(&self, store: &mut dyn Store, path: &str, new: &NewTask) -> Result<Task, Error> {
         if new.title.trim().is_empty() {
             return Err(Error::EmptyTitle);

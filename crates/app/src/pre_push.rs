@@ -1,4 +1,4 @@
-//! git's hook `pre-push`, which judges what is about to be pushed. A hook that is there already is kept, and runs first.
+//! Installs a git `pre-push` hook that judges what is about to be pushed. Keeps an existing hook, which runs first.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,10 +9,10 @@ use acquit_run::git::{Hooks, Source};
 use crate::app::App;
 use crate::error::Error;
 
-/// What our own hook begins with.
+/// First line of our own hook.
 const MARK: &str = "# Written by `acquit init --hooks pre-push`";
 
-/// The name under which the user's own hook is kept.
+/// File name that keeps the user's own hook.
 const KEPT: &str = "pre-push.before-acquit";
 
 const SCRIPT: &str = r#": judges what is about to be pushed.
@@ -29,7 +29,7 @@ fi
 printf '%s\n' "$refs" | acquit prove --hook pre-push
 "#;
 
-/// What was written.
+/// The written files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The hook.
@@ -46,7 +46,8 @@ pub fn write(app: &App, source: &Source) -> Result<Written, Error> {
     }
 }
 
-/// Writes it into a folder. The user's own is copied before it is replaced, so there is no moment without it.
+/// Writes the hook into a folder. Copies the user's own hook before replacing it, so that there is no moment without
+/// it.
 fn install(folder: &Path) -> Result<Written, Error> {
     let at = |path: &Path, source| Error::File { doing: "write the hook", path: path.to_owned(), source };
     let (file, kept) = (folder.join("pre-push"), folder.join(KEPT));

@@ -1,5 +1,5 @@
-//! What can be known to fail before an agent is started: git that is too old, a wall of the sandbox, a program, a variable or a
-//! secret that is missing. `acquit run` refuses then, with what to do; no task is made and nothing is paid.
+//! Finds errors that can be known before an agent starts: an outdated git, a missing part of the sandbox, a missing
+//! program, variable or secret. `acquit run` then fails with hints, before it creates a task or spends money.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::options::{Means, take_chosen};
 use crate::project::Project;
 use crate::scratch_dir::Folder;
 
-/// Refuses a new task whose agents cannot be started here. What is wrong with the task itself is said when it is made.
+/// Rejects a new task whose agents cannot start here. Errors of the task itself are reported when it is created.
 pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Error> {
     let mut workflow = project.workflow(means.workflow.as_ref())?.clone();
     let chosen = Chosen { agent: means.agent.clone(), ..Chosen::default() };
@@ -27,7 +27,7 @@ pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Erro
     check(app, &project.config, &workflow)
 }
 
-/// Says how the first agent is set up, where the project has none: which lines name the one that is installed.
+/// If the project has no agent, adds how to set up the first one: the lines that name the installed agent.
 fn name_installed(app: &App, config: &Config, error: Error) -> Error {
     let Error::Lacking(mut missing) = error else { return error };
     let path = app.surroundings.environment.get("PATH").unwrap_or_default();
@@ -52,7 +52,7 @@ fn name_installed(app: &App, config: &Config, error: Error) -> Error {
     Error::Lacking(missing)
 }
 
-/// Refuses a workflow whose agents cannot be started here.
+/// Rejects a workflow whose agents cannot start here.
 pub fn check(app: &App, config: &Config, workflow: &Workflow) -> Result<(), Error> {
     let mut found = Vec::new();
     if let Err(lack) = doctor::git_found(app) {
@@ -79,7 +79,7 @@ pub fn check(app: &App, config: &Config, workflow: &Workflow) -> Result<(), Erro
     Ok(())
 }
 
-/// The agents that a workflow's stages use, with the secrets of those stages.
+/// Returns the agents that the workflow's stages use, with the secrets of those stages.
 fn agents<'c>(config: &'c Config, workflow: &'c Workflow) -> BTreeMap<&'c Name, Vec<String>> {
     let mut used: BTreeMap<&Name, Vec<String>> = BTreeMap::new();
     for stage in &workflow.stages {
@@ -92,7 +92,7 @@ fn agents<'c>(config: &'c Config, workflow: &'c Workflow) -> BTreeMap<&'c Name, 
     used
 }
 
-/// Says that an agent asks another server than in the user's terminal: nothing else would tell.
+/// Warns that an agent uses another server than in the user's terminal. Nothing else would reveal it.
 fn warn_of_settings(app: &App, config: &Config, name: &Name) {
     let Some(agent) = config.agents.get(name) else { return };
     let Adapter::Product { product } = agent.adapter else { return };

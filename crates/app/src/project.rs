@@ -1,5 +1,5 @@
-//! A project's own files: `.acquit/acquit.toml`, `workflows/*.toml`, `agents/*.md`, `prompts/`, `instructions.md`, read as a
-//! whole, with those that come with the program under them.
+//! A project's own files: `.acquit/acquit.toml`, `workflows/*.toml`, `agents/*.md`, `prompts/` and `instructions.md`.
+//! They are read together, and fall back to the shipped files.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,68 +18,68 @@ mod texts;
 
 pub use texts::{Asked, Library};
 
-/// The folder of acquit's files in a repository.
+/// Folder of acquit's files in a repository.
 pub const FOLDER: &str = ".acquit";
-/// The configuration, in that folder.
+/// Configuration file in that folder.
 pub const CONFIG: &str = "acquit.toml";
 const WORKFLOWS: &str = "workflows";
 const INSTRUCTIONS: &str = "instructions.md";
 
-/// A project's files as they are at one moment, not yet checked.
+/// A snapshot of a project's files, not yet checked.
 pub struct Files {
     folder: PathBuf,
     snapshot: Rc<Snapshot>,
-    /// The user's own configuration, if there is a place for one, and what it says.
+    /// Path and content of the user's own configuration, if there is a place for one.
     user: Option<(PathBuf, Option<String>)>,
-    /// Whether the user trusts the repository.
+    /// The user's trust in the repository.
     trust: Trust,
 }
 
-/// What belongs to the user, whatever the repository.
+/// Paths of the user, independent of the repository.
 pub struct User<'u> {
-    /// The user's own configuration, if there is a place for one; it need not be there.
+    /// The user's own configuration, if there is a place for one. It may not exist.
     pub config: Option<&'u Path>,
-    /// The user's home folder.
+    /// Home folder of the user.
     pub home: Option<&'u Path>,
-    /// The folder of acquit's own files.
+    /// acquit's home.
     pub acquit: &'u Path,
 }
 
-/// The files that a configuration comes from, in the order in which they are read.
+/// A file of the configuration. Layers are listed in the order of reading.
 pub struct Layer {
-    /// How it is called.
+    /// Name of the layer.
     pub name: &'static str,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says; nothing if it is not there.
+    /// Content; empty if the file does not exist.
     pub text: String,
 }
 
 impl Layer {
-    /// What the file of a workflow is called among the layers.
+    /// Name of the layer of a workflow file.
     pub const WORKFLOW: &'static str = "workflow";
 }
 
 /// A project's files, read and checked.
 pub struct Project {
-    /// The configuration.
+    /// Configuration.
     pub config: Config,
     /// Instructions for every agent.
     pub instructions: String,
-    /// The workflows, by name.
+    /// Workflows by name.
     pub workflows: Vec<Known>,
-    /// The mistakes of the project's own workflows. They concern nobody who uses another one.
+    /// Mistakes in the project's own workflows. They do not affect other workflows.
     pub broken: Vec<Mistake>,
 }
 
-/// A workflow that can be run here.
+/// A workflow that is available here.
 pub struct Known {
-    /// Its name.
+    /// Name.
     pub name: Name,
     /// Where it comes from.
     pub origin: Origin,
-    /// What it says; or why it cannot be used here, which only concerns who wants to. That a project's own cannot be used is a
-    /// mistake of the project.
+    /// The workflow, or why it cannot be used here. The latter only matters to a user of this workflow, unless it is
+    /// the project's own: then it is a mistake of the project.
     pub read: Result<Workflow, Mistakes>,
 }
 
@@ -87,16 +87,16 @@ pub struct Known {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// The program.
+    /// Shipped with the program.
     Shipped,
-    /// The project.
+    /// Defined by the project.
     Project,
-    /// The project, in place of one of the program's.
+    /// Defined by the project, in place of a shipped one.
     OverridesShipped,
 }
 
 impl Origin {
-    /// In words.
+    /// Returns the origin in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Shipped => "shipped",
@@ -107,12 +107,12 @@ impl Origin {
 }
 
 impl Files {
-    /// Finds `.acquit/` at the top of a repository, and reads all that is in it.
+    /// Finds `.acquit/` at the top of a repository, and reads all of its files.
     pub fn find(repository: &Path, user: &User<'_>) -> Result<Self, Error> {
         Self::find_in(repository, repository, user)
     }
 
-    /// The same of files that lie below `place`, a copy of a state of the repository.
+    /// Like [`Files::find`], for files below `place`, a copy of some state of the repository.
     pub fn find_in(place: &Path, repository: &Path, user: &User<'_>) -> Result<Self, Error> {
         let folder = place.join(FOLDER);
         if !folder.join(CONFIG).is_file() {
@@ -129,25 +129,25 @@ impl Files {
         Ok(Self { folder, snapshot: Rc::new(snapshot), user: own, trust })
     }
 
-    /// The user's trust in the repository.
+    /// Returns the user's trust in the repository.
     pub fn trust(&self) -> &Trust {
         &self.trust
     }
 
-    /// The files.
+    /// Returns the files.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// Reads and checks everything, if the user trusts it: what comes of this may be used.
+    /// Reads and checks everything, if the user trusts it. The result may be used.
     pub fn read(&self) -> Result<Project, Error> {
         let project = self.look()?;
         self.trust.check(&self.snapshot)?;
         Ok(project)
     }
 
-    /// Reads and checks everything, trusted or not, to show it; nothing of it may be run, asked or sent. All mistakes of all files come
-    /// together.
+    /// Reads and checks everything, trusted or not, to show it. Nothing of the result may be run, queried or sent.
+    /// Returns the mistakes of all files together.
     pub fn look(&self) -> Result<Project, Error> {
         let (project, mut mistakes) = self.inspect()?;
         if mistakes.is_empty() {
@@ -157,8 +157,8 @@ impl Files {
         Err(Mistakes(mistakes).into())
     }
 
-    /// The same, with the mistakes of everything but the workflows beside what could be read: who asks about one workflow is
-    /// told about that one.
+    /// Like [`Files::look`], but returns the mistakes of everything except workflows beside what could be read, so that
+    /// a question about one workflow gets the mistakes of that one.
     pub fn inspect(&self) -> Result<(Project, Vec<Mistake>), Error> {
         let mut mistakes = Vec::new();
         let under = match self.user_config() {
@@ -176,7 +176,7 @@ impl Files {
         let mut broken = Vec::new();
         let workflows = self.workflows(&config.clone().unwrap_or_default(), &mut broken)?;
         if config.is_none() {
-            // Everything that workflows use of it would seem to be missing.
+            // Everything that workflows use from it would seem to be missing.
             broken.clear();
         }
         let config = config.unwrap_or_default();
@@ -195,13 +195,13 @@ impl Files {
         Ok((Project { config, instructions, workflows, broken }, mistakes))
     }
 
-    /// The project's texts, and those of the program under them.
+    /// Returns the project's texts, which fall back to the shipped ones.
     pub fn library(&self) -> Library {
         Library::new(Rc::clone(&self.snapshot))
     }
 
-    /// Every workflow that there is. Mistakes of the project's files are added to `mistakes`; what only lacks something that a
-    /// workflow of the program needs is kept with that workflow.
+    /// Reads all workflows. Adds mistakes in the project's files to `mistakes`. If a shipped workflow only lacks
+    /// something it needs, that stays with the workflow.
     fn workflows(&self, config: &Config, mistakes: &mut Vec<Mistake>) -> Result<Vec<Known>, Error> {
         let library = self.library();
         let (gates, budgets) = (&config.gates, &config.budgets);
@@ -254,7 +254,7 @@ impl Files {
         Ok(known)
     }
 
-    /// The mistake of `[workflows.…]` that names a stage which the workflow does not have.
+    /// Returns the mistake that `[workflows.…]` names a stage the workflow does not have.
     fn no_such_stage(&self, workflow: &Workflow, stage: &Name) -> Mistakes {
         let text = self.text(CONFIG).ok().and_then(Result::ok).unwrap_or_default();
         let header = format!("[workflows.{}]", workflow.name);
@@ -275,7 +275,7 @@ impl Files {
         }])
     }
 
-    /// The texts that the configuration comes from, the user's first.
+    /// Returns the layers of the configuration, the user's first.
     pub fn layers(&self) -> Result<Vec<Layer>, Error> {
         let mut layers = Vec::new();
         if let Some((path, text)) = &self.user {
@@ -287,7 +287,7 @@ impl Files {
         Ok(layers)
     }
 
-    /// The file of a workflow, the project's own before the program's.
+    /// Returns the file of a workflow, the project's own before the shipped one.
     pub fn workflow_layer(&self, name: &Name) -> Result<Layer, Error> {
         let file = format!("{WORKFLOWS}/{name}.toml");
         let (path, text) = if self.workflow_names()?.contains(name) {
@@ -298,14 +298,14 @@ impl Files {
         Ok(Layer { name: Layer::WORKFLOW, path, text })
     }
 
-    /// What the user's own file says; the built-in values if there is none.
+    /// Reads the user's own file; the built-in values if there is none.
     fn user_config(&self) -> Result<Config, Mistakes> {
         let Some((path, Some(text))) = &self.user else { return Ok(Config::default()) };
         let config = config::read(&path.to_string_lossy(), text);
         config.map(|config| absolute_scripts(config, path.parent().unwrap_or(path)))
     }
 
-    /// Names of the workflow files, in order.
+    /// Returns the names of the workflow files, in order.
     fn workflow_names(&self) -> Result<Vec<Name>, Error> {
         let path = self.folder.join(WORKFLOWS);
         match self.snapshot.get(WORKFLOWS) {
@@ -332,7 +332,7 @@ impl Files {
         Ok(names)
     }
 
-    /// A file's text. That it is none is a mistake like others, with its place.
+    /// Returns the text of a file. Invalid UTF-8 is a mistake like any other, with its location.
     fn text(&self, file: &str) -> Result<Result<String, Mistakes>, Error> {
         let failed = |source| Error::ProjectFile { path: self.folder.join(file), source };
         match self.snapshot.get(file) {
@@ -345,7 +345,8 @@ impl Files {
     }
 }
 
-/// The folders whose repositories the user trusts. A file with mistakes names none: whoever reads it says so.
+/// Returns the folders whose repositories the user trusts. A file with mistakes trusts none; its reader reports the
+/// mistakes.
 fn trusted_paths(user: Option<&(PathBuf, Option<String>)>, home: Option<&Path>) -> Vec<PathBuf> {
     let Some((path, Some(text))) = user else { return Vec::new() };
     let Ok(config) = config::read(&path.to_string_lossy(), text) else { return Vec::new() };
@@ -356,7 +357,8 @@ fn trusted_paths(user: Option<&(PathBuf, Option<String>)>, home: Option<&Path>) 
     config.trusted_paths.iter().filter_map(expand).collect()
 }
 
-/// Scripts are named relative to the file that names them, and used by processes that run elsewhere.
+/// Makes script paths absolute. They are relative to the file that names them, and used by processes that run
+/// elsewhere.
 fn absolute_scripts(mut config: Config, folder: &Path) -> Config {
     for agent in config.agents.values_mut() {
         if let Adapter::Scripted { script } = &mut agent.adapter {
@@ -366,7 +368,7 @@ fn absolute_scripts(mut config: Config, folder: &Path) -> Config {
     config
 }
 
-/// A file's text, if there is such a file.
+/// Reads a file, if it exists.
 fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -376,13 +378,13 @@ fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
 }
 
 impl Project {
-    /// Says which of a workflow's stages lack an agent or a secret, if any.
+    /// Returns an error if stages of a workflow lack an agent or a secret.
     pub fn check_stages(&self, workflow: &Workflow) -> Result<(), Error> {
         let missing = config::check_stages(workflow, &self.config);
         if missing.is_empty() { Ok(()) } else { Err(Error::Lacking(missing)) }
     }
 
-    /// The workflow of that name, or the default one.
+    /// Returns the workflow with this name, or the default one.
     pub fn workflow(&self, name: Option<&Name>) -> Result<&Workflow, Error> {
         let names = || self.workflows.iter().map(|w| w.name.as_str()).collect::<Vec<_>>().join(", ");
         let mut own = self.workflows.iter().filter(|known| known.origin != Origin::Shipped);
@@ -399,7 +401,7 @@ impl Project {
     }
 }
 
-/// The mistake of a file that is not text.
+/// Returns the mistake of a file that is not valid UTF-8.
 fn not_text(file: &str, error: &std::string::FromUtf8Error) -> Mistakes {
     let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
     let before = valid.rsplit('\n').next().unwrap_or_default();
@@ -413,7 +415,7 @@ fn not_text(file: &str, error: &std::string::FromUtf8Error) -> Mistakes {
     }])
 }
 
-/// How a file is called in messages.
+/// Returns the name of a file for messages.
 fn shown(file: &str) -> String {
     format!("{FOLDER}/{file}")
 }

@@ -1,8 +1,9 @@
-//! The configuration of a task that exists, read again.
+//! Reloads the configuration of an existing task.
 //!
-//! A task runs by the workflow and configuration that it was added with. When a person continues it by a command, it takes what the
-//! files say now; the difference goes into its history. An agent cannot bring this about: the files are those of the user's own
-//! checkout, never of a workspace. Where they cannot be read or do not fit the task, it keeps what it has, and that is said.
+//! A task runs with the workflow and configuration it was added with. When a person continues it with a command, it
+//! takes the current content of the files, and the difference is recorded in its history. An agent cannot cause this:
+//! the files are those of the user's own checkout, never of a workspace. If they cannot be read or do not fit the task,
+//! the task keeps its configuration and a warning is shown.
 
 use acquit_core::change::Change;
 use acquit_core::definition::Definition;
@@ -15,25 +16,25 @@ use crate::error::Error;
 use crate::notice::Notice;
 use crate::options::{Limits, Means, begin_with, take_chosen};
 
-/// What a person says about how a task is to be continued.
+/// How a person wants to continue a task.
 #[derive(Clone, Debug, Default)]
 pub struct Renewal {
-    /// Keep the configuration that the task has.
+    /// Keep the task's current configuration.
     pub pinned: bool,
-    /// The agent and the model from now on.
+    /// Agent and model from now on.
     pub means: Means,
-    /// What may be used from now on.
+    /// Limits from now on.
     pub limits: Limits,
 }
 
 impl Renewal {
-    /// Whether a person asked for something in particular.
+    /// Returns whether the person asked for a specific agent, model or limit.
     fn asks(&self) -> bool {
         self.means.agent.is_some() || self.means.model.is_some() || self.limits != Limits::default()
     }
 }
 
-/// What the task is to run by from now on, as a change; `None` if nothing is different.
+/// Returns the change to the task's new definition; `None` if nothing differs.
 pub fn change(
     app: &App,
     task: &Task,
@@ -82,7 +83,7 @@ pub fn change(
             return Err(Error::Lacking(missing));
         }
     }
-    // It is from files that are trusted here, or else a change of what was.
+    // The definition comes from files trusted here, or changes a trusted definition.
     if read || acquit_run::trusted_definitions::check(&app.runtime, task.id(), pinned).is_ok() {
         let kept = acquit_run::trusted_definitions::keep(&app.runtime, task.id(), &new);
         let path = app.runtime.task_folder(task.id());
@@ -96,16 +97,16 @@ pub fn change(
     Ok(Some(Change::DefinitionUpdated { definition: Box::new(new), difference }))
 }
 
-/// The definition as the files give it now; `None` if there are none that it is to be read from.
+/// Reads the current definition from the files; `None` if it is not to be read from files.
 fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definition>, Error> {
-    // What a schedule runs by is the daemon's to say.
+    // The daemon decides the configuration of scheduled tasks.
     if task.seed.wish.metadata.contains_key(night::key::SCHEDULE) {
         return Ok(None);
     }
     let Ok(source) = serde_json::from_value::<Source>(pinned.source.clone()) else {
         return Ok(None);
     };
-    // Where others can write to the store, only its path is taken from there.
+    // If others can write to the store, use only the path from it.
     let source = if app.runtime.shared { Source::discover(&app.runtime.git, source.top())? } else { source };
     let project = app.files(&source)?.read()?;
     let mut workflow = project.workflow(Some(&task.seed.workflow))?.clone();
@@ -128,7 +129,7 @@ fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definit
     }))
 }
 
-/// The stages by which the task goes on.
+/// Returns the stages at which the task continues.
 fn stages(task: &Task) -> Vec<&str> {
     match &task.state {
         State::Working { entry, .. } => vec![entry.stage.as_str()],

@@ -1,5 +1,5 @@
-//! A task in which the shipped reviewers look at a branch, or at a request that others made at the forge. Nothing is changed, pushed or
-//! posted; the findings are the result.
+//! Creates a task in which the shipped reviewers review a branch or a pull request at the forge. Changes, pushes and
+//! posts nothing; the findings are the result.
 
 use acquit_core::ids::Name;
 use acquit_core::store::Store;
@@ -12,21 +12,21 @@ use crate::preflight;
 use crate::task::{NewTask, Origin};
 use crate::{App, Error};
 
-/// What is to be reviewed.
+/// What to review.
 #[derive(Clone, Debug)]
 pub struct Reviewed {
-    /// A branch or commit, or the number or address of a request.
+    /// A branch or commit, or the number or URL of a pull request.
     pub what: String,
-    /// What it is to be merged into; without it the project's base.
+    /// What to merge it into. Defaults to the project's base.
     pub base: Option<String>,
     /// Workflow, agent and model.
     pub means: Means,
 }
 
-/// The workflow, unless another is named.
+/// Default workflow.
 const WORKFLOW: &str = "review";
 
-/// What is looked at.
+/// The reviewed change.
 struct Subject {
     title: String,
     description: String,
@@ -34,7 +34,7 @@ struct Subject {
 }
 
 impl App {
-    /// Makes the task.
+    /// Creates the review task.
     pub fn review(&self, store: &mut dyn Store, asked: &Reviewed) -> Result<Task, Error> {
         let source = self.source()?;
         let project = self.files(&source)?.read()?;

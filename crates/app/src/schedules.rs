@@ -1,4 +1,4 @@
-//! Schedules for people who look: when each runs next, and what its past nights came to.
+//! Schedules for display: when each runs next, and the results of its past nights.
 
 use acquit_core::ids::Name;
 use acquit_core::night::{Night, State, morning_report};
@@ -9,36 +9,36 @@ use acquit_core::time::Timestamp;
 use crate::serve::{self, Home, repositories, zone};
 use crate::{App, Error};
 
-/// A schedule as it stands.
+/// A schedule with its current state.
 pub struct Scheduled {
-    /// Its name.
+    /// Name.
     pub name: Name,
-    /// When it runs, as it is written.
+    /// Cron expression.
     pub cron: String,
-    /// The zone of its clock; `None` for the machine's.
+    /// Time zone; `None` for the machine's.
     pub zone: Option<String>,
-    /// The workflow that its tasks follow.
+    /// Workflow of its tasks.
     pub workflow: Name,
-    /// Its repositories, as it names them.
+    /// Repositories, as the schedule names them.
     pub repositories: Vec<String>,
     /// Whether it is paused, and by what.
     pub paused: Option<Paused>,
-    /// Its next runs, each with what it begins with; or why there are none.
+    /// Next runs with their categories, or why there are none.
     pub next: Result<Vec<(Timestamp, Option<String>)>, Error>,
-    /// Its past nights, newest first, each with its report.
+    /// Past nights with their reports, newest first.
     pub nights: Vec<(Night, Vec<morning_report::Entry>)>,
 }
 
 /// What pauses a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paused {
-    /// Its configuration.
+    /// The configuration.
     Configured,
     /// A person.
     ByPerson,
 }
 
-/// The schedules of the project that the daemon serves.
+/// Returns the schedules of the project that the daemon serves.
 pub fn schedules(
     app: &App,
     store: &mut dyn Store,
@@ -86,7 +86,7 @@ fn upcoming(
     Ok(schedule.upcoming(now, &zone(schedule)?, count))
 }
 
-/// Pauses a schedule, or resumes it.
+/// Pauses or resumes a schedule.
 pub fn follow(app: &App, store: &mut dyn Store, name: &Name, follow: Follow) -> Result<(), Error> {
     let home = Home::look(app)?;
     home.schedule(name)?;

@@ -1,6 +1,6 @@
-//! A folder that belongs to one process: private, of a name that nobody had before, and gone with the process. One that was killed leaves
-#![allow(clippy::disallowed_methods, reason = "the time is part of a name that nobody else has")]
+//! A scratch folder of one process: private, with a unique name, and removed with the process. A killed process leaves
 //! its folder behind; the next process removes it.
+#![allow(clippy::disallowed_methods, reason = "the time is part of a name that nobody else has")]
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -12,18 +12,18 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::Error;
 
-/// The folder. Removed when this is dropped.
+/// The scratch folder. Removed on drop.
 pub struct Folder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// Held as long as the folder is needed, so that nobody takes it for one that was left behind.
+    /// Held as long as the folder is in use, so that no other process removes it as a leftover.
     _lock: File,
 }
 
 const LOCK: &str = "lock";
 
 impl Folder {
-    /// Makes one below a folder, and removes those of processes that are gone.
+    /// Creates a folder below `below`, and removes those of processes that have ended.
     pub fn new(below: &Path) -> Result<Self, Error> {
         let at = |source| Error::File { doing: "create a folder in", path: below.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(below).map_err(at)?;
@@ -31,7 +31,7 @@ impl Folder {
         loop {
             let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
             let path = below.join(format!("{}-{time}", std::process::id()));
-            // LockedWorkspace before the folder exists. Somebody who sweeps may still be faster, and then it is made again.
+            // Lock it before the folder exists. A concurrent sweep may still be faster; then try again.
             let file = path.with_extension(LOCK);
             let lock = match File::create_new(&file) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -60,7 +60,7 @@ fn is_still_there(path: &Path, file: &File) -> bool {
     matches!((there, file.metadata().map(numbers)), (Ok(there), Ok(ours)) if there == ours)
 }
 
-/// Removes the folders whose process is gone.
+/// Removes the folders of processes that have ended.
 fn sweep(below: &Path) {
     for entry in fs::read_dir(below).into_iter().flatten().flatten() {
         let file = entry.path();
@@ -72,7 +72,7 @@ fn sweep(below: &Path) {
     }
 }
 
-/// Removes a folder, and then its lock. What cannot be removed is tried again by the next process.
+/// Removes a folder, and then its lock. If that fails, the next process tries again.
 fn remove(folder: &Path) {
     if acquit_run::workspace::remove_folder(folder).is_ok() {
         let _ = fs::remove_file(folder.with_extension(LOCK));

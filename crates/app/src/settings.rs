@@ -1,6 +1,6 @@
-//! The values in effect and where each comes from: built in, the user's file, the project's, a workflow's, or this run.
+//! Returns the settings in effect with their origin: built-in, user file, project file, workflow or this run.
 //!
-//! `acquit config show --origin` prints it. A value is looked for in the layers from the last to the first; the one that says it counts.
+//! `acquit config show --origin` prints them. Later layers override earlier ones.
 
 use std::path::PathBuf;
 
@@ -15,37 +15,38 @@ use crate::options::Means;
 use crate::project::{Files, Layer};
 use acquit_core::template::{Found, Texts};
 
-/// A value in effect.
+/// A setting in effect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Setting {
-    /// By which files call it.
+    /// Key as written in files.
     #[serde(skip)]
     pub key: String,
-    /// What it is.
+    /// Value.
     pub value: Value,
-    /// The layer that says so: `built-in`, `user`, `project`, `role`, `workflow` or `run`.
+    /// Layer that sets it: `built-in`, `user`, `project`, `role`, `workflow` or `run`.
     pub origin: &'static str,
-    /// The file.
+    /// File that sets it.
     pub file: Option<PathBuf>,
-    /// The line in it.
+    /// Line in the file.
     pub line: Option<usize>,
 }
 
-/// Where a value comes from that nobody wrote.
+/// Origin of a value that no file sets.
 const BUILT_IN: &str = "built-in";
-/// Where a value comes from that stands on the command line.
+/// Origin of a value from the command line.
 const RUN: &str = "run";
 
-/// What a run would choose.
+/// Choices of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Workflow, agent and model.
     pub means: Means,
-    /// Its variables.
+    /// Template variables.
     pub variables: Vec<(String, String)>,
 }
 
-/// Every value that is set, by the keys that files have for them. With a workflow, or anything else of a run, also those of its stages.
+/// Returns every setting, by its key in files. With a workflow, or any other choice of a run, includes the settings of
+/// its stages.
 pub fn settings(files: &Files, run: &Run) -> Result<Vec<Setting>, Error> {
     let project = files.look()?;
     let mut layers = Layers { files, layers: files.layers()? };
@@ -83,7 +84,7 @@ pub fn settings(files: &Files, run: &Run) -> Result<Vec<Setting>, Error> {
     Ok(all)
 }
 
-/// The values of an agent stage.
+/// Returns the settings of an agent stage.
 fn of_stage(
     layers: &Layers<'_>,
     config: &Config,
@@ -136,7 +137,7 @@ fn of_stage(
     all.push(layers.of(
         key("network"),
         json!(network),
-        // A floor of the user's counts before a stage that wants more.
+        // The user's floor has already limited a stage that wants more.
         &[own("network"), At::Config("network.agents".to_owned())],
     ));
     let turns = limits.turns.or_else(|| known?.1.turns);
@@ -157,15 +158,15 @@ fn of_stage(
     all
 }
 
-/// A value of the command line.
+/// Returns a setting from the command line.
 fn by_run(key: String, value: Value) -> Setting {
     Setting { key, value, origin: RUN, file: None, line: None }
 }
 
-/// A layer, its file and a line of it.
+/// Layer, file and line.
 type Place = (&'static str, Option<PathBuf>, Option<usize>);
 
-/// A place in which a value may stand.
+/// A place that may set a value.
 enum At {
     /// A key of the configuration.
     Config(String),
@@ -175,14 +176,14 @@ enum At {
     Role(Name, &'static str),
 }
 
-/// The files, the last to count last.
+/// The files in which values are looked up.
 struct Layers<'a> {
     files: &'a Files,
     layers: Vec<Layer>,
 }
 
 impl Layers<'_> {
-    /// A value with the first place that has it.
+    /// Returns a value with the first place that sets it.
     fn of(&self, key: String, value: Value, places: &[At]) -> Setting {
         for place in places {
             let found = match place {
@@ -197,13 +198,13 @@ impl Layers<'_> {
         Setting { key, value, origin: BUILT_IN, file: None, line: None }
     }
 
-    /// The place in the head of an agent definition.
+    /// Returns the place of a key in the front matter of an agent definition.
     fn in_role(&self, role: &Name, key: &str) -> Option<Place> {
         let Found::Text { shown, text } = self.files.library().text(&format!("agents/{role}.md")) else {
             return None;
         };
         let head = text.split("+++\n").nth(1).unwrap_or_default();
-        // The head begins after a line of its own.
+        // The front matter starts after a line of its own.
         let line = line_of(head, key).map(|line| line + 1);
         Some(("role", Some(PathBuf::from(shown)), line))
     }
@@ -215,7 +216,7 @@ impl Layers<'_> {
     }
 }
 
-/// Whether a file says something about a key. A list or a line that stands for several keys counts for all of them.
+/// Returns whether a file sets a key. A list or a line that stands for several keys sets all of them.
 fn says(table: &toml::Table, key: &str) -> bool {
     let mut table = table;
     for part in key.split('.') {
@@ -228,7 +229,7 @@ fn says(table: &toml::Table, key: &str) -> bool {
     true
 }
 
-/// The line of a file that says something about a key.
+/// Returns the line of a file that sets a key.
 fn line_of(text: &str, key: &str) -> Option<usize> {
     let root = toml::de::DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
@@ -244,7 +245,7 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
     Some(text.get(..found?)?.matches('\n').count() + 1)
 }
 
-/// The values that are set, by the keys that files have for them.
+/// Returns the values that are set, by their keys in files.
 fn values(config: &Config) -> Vec<(String, Value)> {
     let mut whole = serde_json::to_value(config).unwrap_or_default();
     if let Some(map) = whole.as_object_mut() {
@@ -262,7 +263,7 @@ fn values(config: &Config) -> Vec<(String, Value)> {
     found
 }
 
-/// An adapter and what belongs to it stand side by side in a file.
+/// Puts the adapter and its options side by side, as files have them.
 fn name_adapter(agent: &mut Value) {
     let Some(agent) = agent.as_object_mut() else { return };
     let Some(Value::Object(mut adapter)) = agent.remove("adapter") else { return };
@@ -270,7 +271,7 @@ fn name_adapter(agent: &mut Value) {
         adapter.insert("adapter".to_owned(), product);
     }
     for (key, value) in adapter {
-        // A command is a line or a list, whichever it was.
+        // Write a command as a line or as a list, as it was configured.
         let plain = match &value {
             Value::Object(command) if command.len() == 1 => command.values().next().cloned(),
             _ => None,

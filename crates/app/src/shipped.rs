@@ -1,7 +1,7 @@
-//! What comes with the program: workflows, agent definitions and the texts that they use, by their paths below `.acquit/`. A
-//! project's file of the same path counts before it, and the program's own change with the program.
+//! Files shipped with the program: workflows, agent definitions and their texts, by path below `.acquit/`. A project's
+//! file with the same path overrides them. They change with the version of the program.
 
-/// Every file, in the order of its path.
+/// All files, ordered by path.
 pub const FILES: [(&str, &str); 42] = [
     ("agents/analyst.md", include_str!("../shipped/agents/analyst.md")),
     ("agents/architect.md", include_str!("../shipped/agents/architect.md")),
@@ -56,12 +56,12 @@ pub const FILES: [(&str, &str); 42] = [
     ("workflows/review.toml", include_str!("../shipped/workflows/review.toml")),
 ];
 
-/// The text of a file.
+/// Returns the text of a file.
 pub fn text(path: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
 }
 
-/// The names of the workflows.
+/// Returns the names of the workflows.
 pub fn workflows() -> impl Iterator<Item = &'static str> {
     FILES.iter().filter_map(|(path, _)| path.strip_prefix("workflows/")?.strip_suffix(".toml"))
 }

@@ -1,6 +1,6 @@
-//! Sizes as people read them.
+//! Human-readable sizes.
 
-/// In the largest unit that says enough: `512 B`, `3.4 MiB`, `12 GiB`.
+/// Formats a size in the largest suitable unit: `512 B`, `3.4 MiB`, `12 GiB`.
 pub fn shown(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {

@@ -1,7 +1,8 @@
-//! The files of `.acquit/`, read once. What is checked, shown, hashed and used is this copy, so that nothing changes in between.
+//! A snapshot of the files of `.acquit/`. Checks, output, hashes and use all work on this copy, so that nothing changes
+//! in between.
 //!
-//! Only regular files count, and links that stay inside of the folder: a repository that somebody else made may have links in it that
-//! lead to what no prompt should show, and pipes that never end.
+//! Only reads regular files, and symlinks that stay inside the folder: an untrusted repository may contain symlinks to
+//! files that no prompt should show, and pipes that never end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,27 +13,27 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
-/// The largest file: a hundred times what anybody writes for an agent.
+/// Maximum file size: a hundred times what anyone writes for an agent.
 const LARGEST: u64 = 256 * 1024;
-/// The most files: a hundred times what projects have.
+/// Maximum number of files: a hundred times what projects have.
 const MOST: usize = 5_000;
-/// How deep folders go at most.
+/// Maximum depth of folders.
 const DEEPEST: usize = 16;
 
-/// The files of a folder, by their path in it.
+/// Files of a folder by relative path.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot(BTreeMap<String, Content>);
 
-/// What stands at a path.
+/// Content of a path.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A file's bytes.
+    /// Bytes of a file.
     Bytes(Vec<u8>),
-    /// Something that is not read, and why.
+    /// Not read, for this reason.
     Refused(Refusal),
 }
 
-/// Why something is not read.
+/// Why a path was not read.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     kind: io::ErrorKind,
@@ -45,12 +46,12 @@ impl Refusal {
         Self { kind: io::ErrorKind::Other, number: None, words: words.to_owned() }
     }
 
-    /// In words.
+    /// Returns the reason in words.
     pub fn words(&self) -> &str {
         &self.words
     }
 
-    /// As an error of the file system.
+    /// Returns the reason as an I/O error.
     pub fn error(&self) -> io::Error {
         match self.number {
             Some(number) => io::Error::from_raw_os_error(number),
@@ -79,7 +80,7 @@ impl Snapshot {
     fn walk(&mut self, top: &Path, folder: &Path, front: &str, depth: usize) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
-            // No file of ours has such a name, and none can be named by ours.
+            // No file of ours has a name that is not UTF-8, and none of ours can refer to one.
             let Ok(name) = entry.file_name().into_string() else { continue };
             let path = format!("{front}{name}");
             if self.0.len() >= MOST {
@@ -89,7 +90,7 @@ impl Snapshot {
             let content = if kind.is_symlink() {
                 linked(top, &entry.path())
             } else if kind.is_dir() {
-                // A folder in the place of a workflow is a mistake, and is said to be one.
+                // Report a folder in place of a workflow as a mistake.
                 if path.starts_with("workflows/") && path.strip_suffix(".toml").is_some() {
                     Content::Refused(io::Error::from(io::ErrorKind::IsADirectory).into())
                 } else if depth >= DEEPEST {
@@ -109,12 +110,12 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What stands at a path.
+    /// Returns the content of a path.
     pub fn get(&self, path: &str) -> Option<&Content> {
         self.0.get(path)
     }
 
-    /// The names in a folder: files, whatever came of reading them.
+    /// Returns the paths of the files directly in a folder, including files that could not be read.
     pub fn names(&self, folder: &str) -> Vec<&str> {
         let inside = |path: &'_ &String| {
             path.strip_prefix(folder)
@@ -124,7 +125,7 @@ impl Snapshot {
         self.0.keys().filter(inside).map(String::as_str).collect()
     }
 
-    /// All files as text, for people to read.
+    /// Returns all files as text, for people to read.
     pub fn texts(&self) -> BTreeMap<String, String> {
         let text = |content: &Content| match content {
             Content::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -133,7 +134,7 @@ impl Snapshot {
         self.0.iter().map(|(path, content)| (path.clone(), text(content))).collect()
     }
 
-    /// A name for exactly these files with exactly this content.
+    /// Returns a hash of these files and their content.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         for (path, content) in &self.0 {
@@ -141,7 +142,7 @@ impl Snapshot {
                 Content::Bytes(bytes) => (b'f', bytes.as_slice()),
                 Content::Refused(_) => (b'-', [].as_slice()),
             };
-            // Lengths in front, so that no two lists of files read the same.
+            // Hash lengths first, so that two different lists of files never hash the same bytes.
             hash.update((path.len() as u64).to_le_bytes());
             hash.update(path.as_bytes());
             hash.update([kind]);
@@ -152,7 +153,7 @@ impl Snapshot {
     }
 }
 
-/// A file that a link leads to, if that is inside of the folder.
+/// Reads the target of a symlink, if it is inside the folder.
 fn linked(top: &Path, path: &Path) -> Content {
     let refused = |why: &str| Content::Refused(Refusal::new(why));
     let (Ok(real), Ok(top)) = (path.canonicalize(), top.canonicalize()) else {
@@ -165,7 +166,7 @@ fn linked(top: &Path, path: &Path) -> Content {
 }
 
 fn plain(path: &Path) -> Content {
-    // Opening a pipe would wait for whoever writes to it.
+    // Opening a pipe would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened: io::Result<OwnedFd> = rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from);
     let read = || -> Result<Vec<u8>, Refusal> {

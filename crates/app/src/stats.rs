@@ -1,4 +1,4 @@
-//! What tasks cost and how they ended, by project, workflow, agent and model. Everything comes from the store.
+//! Cost and results of tasks by project, workflow, agent and model, computed from the store.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use serde::Serialize;
 
 use crate::{App, Error};
 
-/// Which tasks are counted.
+/// Selects the tasks to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Which {
-    /// Those of all repositories.
+    /// Include all repositories.
     pub all_projects: bool,
-    /// Only those added within this time.
+    /// Only tasks added within this time.
     pub since: Option<Span>,
-    /// At most so many, newest first.
+    /// Maximum number of tasks, newest first.
     pub limit: u32,
 }
 
-/// How tasks ended and what their legs cost.
+/// Results of tasks and cost of their legs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
-    /// The tasks that were counted.
+    /// Number of counted tasks.
     pub tasks: u64,
-    /// Whether there are more than the limit.
+    /// Whether there are more tasks than the limit.
     pub more: bool,
-    /// What all legs used.
+    /// Total usage of all legs.
     pub usage: Usage,
-    /// What they cost, in millionths of a dollar, as far as anybody told.
+    /// Total known cost in millionths of a dollar.
     pub cost_micros: Option<u64>,
     /// By project. Each task counts once.
     pub projects: BTreeMap<String, Group>,
@@ -41,28 +41,28 @@ pub struct Stats {
     pub workflows: BTreeMap<String, Group>,
     /// By agent. Each of its legs counts.
     pub agents: BTreeMap<String, Group>,
-    /// By model. Each leg that asked it counts.
+    /// By model. Each leg that used it counts.
     pub models: BTreeMap<String, Group>,
 }
 
-/// Tasks or legs of one kind.
+/// A group of tasks or legs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Group {
-    /// How many.
+    /// Number of tasks or legs.
     pub count: u64,
-    /// Those that succeeded: tasks that are done, legs whose work passed its gates.
+    /// Number that succeeded: completed tasks, or legs that passed their gates.
     pub succeeded: u64,
-    /// Those that ended otherwise.
+    /// Number that ended otherwise.
     pub failed: u64,
-    /// How long their legs ran, in milliseconds.
+    /// Run time of the legs in milliseconds.
     pub ran_millis: u64,
-    /// What their legs used.
+    /// Usage of the legs.
     pub usage: Usage,
-    /// What they cost, in millionths of a dollar, as far as anybody told.
+    /// Known cost in millionths of a dollar.
     pub cost_micros: Option<u64>,
 }
 
-/// How something stands.
+/// Result of a task or leg.
 #[derive(Clone, Copy)]
 enum Fate {
     Succeeded,
@@ -87,7 +87,7 @@ impl Group {
     }
 }
 
-/// Counts them.
+/// Computes the statistics.
 pub fn stats(app: &App, store: &mut dyn Store, which: Which) -> Result<Stats, Error> {
     let project = if which.all_projects { None } else { app.project_here() };
     let most = which.limit.saturating_add(1).min(100_000);
@@ -142,7 +142,7 @@ fn of_leg(state: leg::State) -> Fate {
         | leg::State::TimedOut
         | leg::State::Cancelled
         | leg::State::Lost => Fate::Failed,
-        // The provider had no room: that says nothing about the agent.
+        // A held leg says nothing about the agent: the provider had no capacity.
         leg::State::Ready | leg::State::Running | leg::State::Held => Fate::Open,
     }
 }

@@ -1,4 +1,4 @@
-//! The store as a whole: back it up, restore it, move it to another database, check it.
+//! Operations on the whole store: back up, restore, move to another database, check.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{App, Error};
 
-/// Chunks of a transcript that are read at a time.
+/// Number of transcript chunks to read at a time.
 const CHUNKS: u32 = 100;
 
 impl App {
@@ -20,17 +20,17 @@ impl App {
         Ok(acquit_store::backup(&self.location(), file)?)
     }
 
-    /// Brings a backup into the store, which must be empty.
+    /// Restores a backup into the store, which must be empty.
     pub fn restore(&self, file: &Path) -> Result<Copied, Error> {
         Ok(acquit_store::restore(file, &self.location())?)
     }
 
-    /// Moves the store to another place, which must be empty. The old one refuses to be used afterwards.
+    /// Moves the store to another place, which must be empty. Afterwards the old store can no longer be used.
     pub fn move_store(&self, to: &Location) -> Result<Copied, Error> {
         Ok(acquit_store::move_to(&self.location(), to)?)
     }
 
-    /// Reads everything in the store, and looks whether it fits together.
+    /// Reads everything in the store and checks its consistency.
     pub fn check_store(&self) -> Result<Checked, Error> {
         let mut checked = Checked::default();
         for problem in acquit_store::integrity(&self.location()).map_err(acquit_store::CopyError::Open)? {
@@ -52,27 +52,27 @@ impl App {
     }
 }
 
-/// What a check of the store found.
+/// Result of a check of the store.
 #[derive(Debug, Default, Serialize)]
 pub struct Checked {
-    /// Tasks that were read.
+    /// Number of tasks read.
     pub tasks: u64,
-    /// Events that were read.
+    /// Number of events read.
     pub events: u64,
-    /// What is wrong.
+    /// Problems that were found.
     pub problems: Vec<Problem>,
 }
 
-/// Something that does not fit.
+/// An inconsistency in the store.
 #[derive(Debug, Serialize)]
 pub struct Problem {
-    /// The task that it is about.
+    /// Affected task.
     pub task: Option<String>,
-    /// What is wrong.
+    /// Description.
     pub problem: String,
 }
 
-/// Reads all of a task. Its events must lead to the task as it is stored, and its transcripts must have no gaps.
+/// Reads a whole task. Its events must lead to the stored task, and its transcripts must have no gaps.
 fn check_task(store: &mut dyn Store, summary: &Summary, events: &mut u64) -> Result<(), String> {
     let words = |error: store::Error| acquit_run::harness::chain(&error);
     let task = store.task(summary.id).map_err(words)?;

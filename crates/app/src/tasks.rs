@@ -1,4 +1,4 @@
-//! Looking at tasks: a list, and one in full.
+//! Lists tasks and shows one in full.
 
 use std::collections::BTreeSet;
 
@@ -15,34 +15,34 @@ use serde::Serialize;
 use crate::Error;
 use crate::history::history;
 
-/// The words for states by which tasks are listed.
+/// State names to filter tasks by.
 pub const STATES: [&str; 9] =
     ["ready", "working", "cancelling", "waiting", "blocked", "done", "failed", "no_improvement", "cancelled"];
 
-/// Which tasks are listed.
+/// Selects the tasks to list.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Those of the repository at this path; without one, of all repositories.
+    /// Path of the repository; `None` for all repositories.
     pub project: Option<String>,
-    /// Those in this state, one of [`STATES`].
+    /// State, one of [`STATES`].
     pub state: Option<String>,
-    /// Those that have all of these tags.
+    /// Tags that a task must all have.
     pub tags: Vec<String>,
-    /// Those of repositories with this short name.
+    /// Short name of the repository.
     pub name: Option<String>,
-    /// Those added before this moment.
+    /// Added at or before this time.
     pub before: Option<Timestamp>,
-    /// Those added after this moment.
+    /// Added at or after this time.
     pub since: Option<Timestamp>,
-    /// Those of this workflow.
+    /// Workflow.
     pub workflow: Option<String>,
-    /// Those with this text in their title or id.
+    /// Text in the title, or the id.
     pub search: Option<String>,
-    /// Those with a smaller id: where the page before ended.
+    /// Upper bound of the id: the last id of the previous page.
     pub below: Option<TaskId>,
 }
 
-/// Some tasks, newest first.
+/// A list of tasks, newest first.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The tasks.
@@ -51,25 +51,25 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// One task in full.
+/// A task in full.
 #[derive(Clone, Debug, Serialize)]
 pub struct Details {
-    /// Its state in a word, as lists show it: a task before a stage that cannot be undone is `blocked`.
+    /// State in one word, as lists show it. A task before an irreversible stage is `blocked`.
     pub state: &'static str,
     /// The task.
     pub task: Task,
-    /// Its legs, in order.
+    /// Legs, in order.
     pub legs: Vec<Leg>,
     /// Whether its programs run in a sandbox.
     pub sandbox: Mode,
-    /// What each gate said last, in the order in which they were first run.
+    /// Newest verdict of each gate, in the order of their first run.
     pub gates: Vec<Verdict>,
-    /// Setups that ran for changed lock files.
+    /// Setups that ran because of changed lock files.
     pub setups: Vec<SetupAgain>,
 }
 
 impl Wanted {
-    /// Whether the store cannot say which ones these are.
+    /// Returns whether the store cannot apply this filter by itself.
     fn looks_closer(&self) -> bool {
         matches!(self.state.as_deref(), Some("ready" | "working"))
             || !self.tags.is_empty()
@@ -81,7 +81,7 @@ impl Wanted {
             || self.below.is_some()
     }
 
-    /// Whether a task matches, as far as its summary tells.
+    /// Returns whether a task matches, as far as its summary tells.
     fn matches(&self, task: &Summary) -> bool {
         let found = |text: &String| {
             let text = text.to_lowercase();
@@ -97,14 +97,14 @@ impl Wanted {
     }
 }
 
-/// At most `limit` of the tasks that are wanted.
+/// Returns at most `limit` of the selected tasks.
 pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed, Error> {
     let state = wanted.state.as_deref();
     if let Some(state) = state.filter(|state| !STATES.contains(state)) {
         let (name, known) = (state.to_owned(), STATES.join(", "));
         return Err(Error::NoSuch { doing: "list tasks in the state", name, known });
     }
-    // A task whose leg nobody runs is ready, not working.
+    // A task whose leg is not running is ready, not working.
     let running: Vec<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
     let stored = state.map(|state| if state == "ready" { "working" } else { state }.to_owned());
     let most = if wanted.looks_closer() { u32::MAX } else { limit.saturating_add(1) };
@@ -125,7 +125,7 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
             if wanted.tags.iter().all(|tag| tags.contains(tag)) {
                 tagged.push(task);
             }
-            // One more says that there are more.
+            // One task beyond the limit shows that there are more.
             if tagged.len() > limit as usize {
                 break;
             }
@@ -140,7 +140,7 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
     Ok(Listed { tasks, more })
 }
 
-/// Refuses a tag that no task has, whatever its state: an empty list would look like an answer. `seen` are tags that some have.
+/// Rejects a tag that no task has, in any state: an empty list would look like a valid answer. `seen` are known tags.
 fn refuse_unknown_tags(
     store: &mut dyn Store,
     filter: &Filter,
@@ -160,7 +160,7 @@ fn refuse_unknown_tags(
     Err(Error::NoSuch { doing: "list tasks with the tag", name: name.clone(), known: known.join(", ") })
 }
 
-/// A task with its legs and what the gates said of it.
+/// Returns a task with its legs and the verdicts of its gates.
 pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
     let task = store.task(id)?;
     let sandbox = store.definition(id)?.config.sandbox;

@@ -1,4 +1,4 @@
-//! Reading transcripts: a part of one, the newest lines, and a search through all legs of a task.
+//! Reads transcripts: a part of one, the newest lines, and a search through all legs of a task.
 
 use acquit_core::agent::{AgentEvent, Item};
 use acquit_core::ids::{LegId, TaskId};
@@ -6,32 +6,32 @@ use acquit_core::store::Store;
 
 use crate::{App, Error};
 
-/// How many chunks are read at once.
+/// Number of chunks to read at once.
 const CHUNKS: u32 = 200;
-/// So far before the end of the output its newest part begins.
+/// Size of the newest part at the end of the output.
 const TAIL: u64 = 32 * 1024;
 
 /// A part of a leg's transcript.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// What was said.
+    /// Items of the part.
     pub items: Vec<Item>,
-    /// The byte at which the next part begins, if there is one.
+    /// Byte offset of the next part, if there is one.
     pub next: Option<u64>,
-    /// How many records are only in the output file.
+    /// Number of records that are only in the output file.
     pub omitted: u64,
 }
 
-/// A line that was found.
+/// A line that a search found.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Its leg.
+    /// Leg of the line.
     pub leg: LegId,
     /// The line.
     pub item: Item,
 }
 
-/// About `most` items from a byte of the output on.
+/// Reads about `most` items, starting at a byte offset of the output.
 pub fn part(store: &mut dyn Store, leg: LegId, from: u64, most: usize) -> Result<Part, Error> {
     let mut part = Part::default();
     let mut at = from;
@@ -50,8 +50,8 @@ pub fn part(store: &mut dyn Store, leg: LegId, from: u64, most: usize) -> Result
     }
 }
 
-/// The newest items of a leg. Where they begin is found by the size of the output, so it costs the same for every length. On a machine without
-/// that file they are searched from the beginning.
+/// Returns the newest items of a leg. Computes their start from the size of the output file, so the cost does not
+/// depend on its length. On a machine without that file, reads from the beginning.
 pub fn newest(app: &App, store: &mut dyn Store, leg: LegId, most: usize) -> Result<Vec<Item>, Error> {
     let size = std::fs::metadata(app.runtime.leg_folder(leg).output()).map_or(0, |about| about.len());
     let mut items = Vec::new();
@@ -67,7 +67,7 @@ pub fn newest(app: &App, store: &mut dyn Store, leg: LegId, most: usize) -> Resu
     }
 }
 
-/// The words of an item, as far as it has any.
+/// Returns the text of an item, if it has any.
 pub fn words(said: &AgentEvent) -> String {
     match said {
         AgentEvent::Text { text }
@@ -84,7 +84,7 @@ pub fn words(said: &AgentEvent) -> String {
     }
 }
 
-/// The lines of all legs that contain some words, whatever their case, at most so many; and whether there are more.
+/// Searches all legs for a text, ignoring case. Returns at most `most` lines, and whether there are more.
 pub fn search(
     store: &mut dyn Store,
     task: TaskId,

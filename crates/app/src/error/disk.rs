@@ -1,10 +1,11 @@
-//! Advice about a disk that is full or read-only.
+//! Hints for a disk that is full or read-only.
 
-/// What to do about a disk that takes no more. The words are those of the system, of SQLite and of git, which alone know.
+/// Returns a hint for a disk that cannot be written to. Matches the messages of the system, SQLite and git, because no
+/// error code says it.
 pub(super) fn of_disk(words: &str) -> Option<&'static str> {
     const FULL: [&str; 2] = ["disk is full", "No space left on device"];
     const READ_ONLY: [&str; 3] = ["Read-only file system", "is read-only", "readonly database"];
-    // Git does not pass on why.
+    // Git does not report the reason.
     const UNWRITABLE: [&str; 2] = ["unable to create directory for", "Unable to create '"];
     let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
     if has(&FULL) {

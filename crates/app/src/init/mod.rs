@@ -85,8 +85,8 @@ pub fn plan(place: &Place<'_>) -> Plan {
     Plan { files, seen, recognised: !found.is_empty(), has_agent, notes }
 }
 
-/// Returns the servers that setup fetches from. Adds a note for servers that a project's file names but an untrusted
-/// file may not allow.
+/// Returns the servers that setup fetches from. Adds a note for a server that a file of the repository names, but that
+/// is not accepted from a repository.
 fn servers(place: &Place<'_>, found: &[detect::Finding], notes: &mut Vec<String>) -> Vec<Server> {
     let user = User::new(place.environment);
     let mut all: Vec<Server> = Vec::new();

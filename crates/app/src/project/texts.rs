@@ -1,5 +1,5 @@
-//! Agent definitions, step files and what they include: the project's, and under them those that come with the program. A file of
-//! the project counts before the program's of the same path, one by one.
+//! Agent definitions, step files and their includes, from the project or shipped with the program. A file of the
+//! project overrides the shipped file with the same path.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,15 +11,15 @@ use super::{Snapshot, shown};
 use crate::shipped;
 use crate::snapshot::Content;
 
-/// What the program's files are called in messages.
+/// Prefix of shipped files in messages.
 const SHIPPED: &str = "shipped:";
 
-/// How a file of the program is called in messages.
+/// Returns the name of a shipped file for messages.
 pub(super) fn shipped(path: &str) -> String {
     format!("{SHIPPED}{path}")
 }
 
-/// Whether a mistake stands in a file of the program.
+/// Returns whether a mistake is in a shipped file.
 pub(super) fn is_shipped(file: &str) -> bool {
     file.starts_with(SHIPPED)
 }
@@ -34,12 +34,12 @@ impl Library {
         Self { files }
     }
 
-    /// Whether the project has a file of its own at this path.
+    /// Returns whether the project has its own file at this path.
     pub fn has_own(&self, path: &str) -> bool {
         self.files.get(path).is_some()
     }
 
-    /// The project's own file, if there is one.
+    /// Returns the project's own file, if there is one.
     fn own(&self, path: &str) -> Option<Found> {
         Some(match self.files.get(path)? {
             Content::Refused(refusal) => Found::Refused(refusal.words().to_owned()),
@@ -68,14 +68,14 @@ impl Texts for Library {
     }
 }
 
-/// The program's own texts, and a note of each that was asked for: what a workflow uses.
+/// The shipped texts. Records each requested path, to know what a workflow uses.
 #[derive(Default)]
 pub struct Asked {
     paths: RefCell<BTreeSet<String>>,
 }
 
 impl Asked {
-    /// The paths that were asked for and are there.
+    /// Returns the requested paths that exist.
     pub fn paths(self) -> BTreeSet<String> {
         self.paths.into_inner()
     }

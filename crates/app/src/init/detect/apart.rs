@@ -76,7 +76,8 @@ fn package_name(text: &str) -> Option<String> {
     (name.len() > 2).then(|| name.to_owned())
 }
 
-/// Returns patterns that exclude folders, siblings in one pattern. Skips names with special characters of patterns.
+/// Returns patterns that exclude folders, siblings in one pattern. Does not exclude names with special characters of
+/// patterns.
 fn patterns(folders: &[&str]) -> Vec<String> {
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
     let mut by_parent: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

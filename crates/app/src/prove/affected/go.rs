@@ -16,7 +16,7 @@ pub(super) fn choose(case: &Case<'_>) -> Chosen {
     }
     let mut changed = Vec::new();
     for path in &case.changed {
-        // What lies in `testdata` is read by the tests of the package around it.
+        // Files in `testdata` are read by the tests of the package around them.
         let package = path.split_once("testdata/").map_or(*path, |(before, _)| before).trim_end_matches('/');
         let package =
             if super::has_end(path, "go") && !path.contains("testdata/") { folder(path) } else { package };
@@ -26,7 +26,8 @@ pub(super) fn choose(case: &Case<'_>) -> Chosen {
         changed.push(package);
     }
     let affected = graph::needing(&changed, &needs);
-    // A package whose last file went has no tests any more; those that import it do not build, and say so.
+    // A package without any remaining file has no tests. Packages that import it fail to build, which reports the
+    // problem.
     Chosen::Tests(affected.into_iter().map(|package| format!("./{package}")).collect())
 }
 

@@ -1,8 +1,8 @@
-//! Who needs whom: files, and the files that they name.
+//! Dependency graph of files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All files that need one of `changed`, also through others, and those themselves.
+/// Returns the `changed` files and all files that need one of them, directly or through others.
 pub(super) fn needing<'f>(
     changed: &[&'f str],
     needs: &BTreeMap<&'f str, BTreeSet<&'f str>>,

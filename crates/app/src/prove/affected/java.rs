@@ -1,4 +1,4 @@
-//! Java by Maven: test classes that name a changed class, also through others.
+//! Java with Maven: test classes that name a changed class, directly or through others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ fn class(path: &str) -> &str {
     name.strip_suffix(".java").unwrap_or(name)
 }
 
-/// The names that Maven takes for tests.
+/// Returns whether Maven treats a class with this name as a test.
 fn is_test(class: &str) -> bool {
     class.starts_with("Test") || ["Test", "Tests", "TestCase"].iter().any(|end| class.ends_with(end))
 }

@@ -1,4 +1,5 @@
-//! JavaScript and TypeScript: test files of Node's own runner by what they import, and changed sources for runners that know their tests.
+//! JavaScript and TypeScript: test files of the Node test runner by their imports, and changed sources for runners that
+//! find related tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use super::{Case, Chosen, graph};
 
 const ENDS: [&str; 8] = ["js", "mjs", "cjs", "jsx", "ts", "tsx", "mts", "cts"];
 
-/// The tests that Node's own runner finds, of those that are affected.
+/// Returns the affected tests of the Node test runner.
 pub(super) fn choose_tests(case: &Case<'_>) -> Chosen {
     if let Some(file) = case.changed.iter().find(|path| !is_source(path)) {
         return Chosen::All((*file).to_owned());
@@ -18,11 +19,11 @@ pub(super) fn choose_tests(case: &Case<'_>) -> Chosen {
     }
     let affected = graph::needing(&case.changed, &needs);
     let tests = affected.into_iter().filter(|path| is_test(path) && case.files.contains_key(path));
-    // With its folder, so that no name is taken for an option.
+    // Include the folder, so that no name is parsed as an option.
     Chosen::Tests(tests.map(|path| format!("./{path}")).collect())
 }
 
-/// The changed files themselves.
+/// Returns the changed files themselves.
 pub(super) fn choose_sources(case: &Case<'_>) -> Chosen {
     if let Some(file) = case.changed.iter().find(|path| !is_source(path) || path.contains(".config.")) {
         return Chosen::All((*file).to_owned());
@@ -44,7 +45,7 @@ fn is_test(path: &str) -> bool {
         || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
 }
 
-/// The names of files in quotes: whatever a file names by a path beside it, it may read.
+/// Returns the relative paths in quotes: a file may read anything it names that way.
 fn specifiers(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for quote in ['\'', '"', '`'] {
@@ -55,7 +56,7 @@ fn specifiers(text: &str) -> Vec<&str> {
     found
 }
 
-/// The file that a name stands for.
+/// Returns the file that a specifier refers to.
 fn resolve<'f>(case: &Case<'f>, from: &str, name: &str) -> Option<&'f str> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -67,7 +68,7 @@ fn resolve<'f>(case: &Case<'f>, from: &str, name: &str) -> Option<&'f str> {
         }
     }
     let path = parts.join("/");
-    // TypeScript names what its file becomes.
+    // TypeScript imports name the compiled file.
     let stem = path.rsplit_once('.').filter(|(_, end)| ENDS.contains(end)).map(|(stem, _)| stem);
     let tried = [Some(path.clone())].into_iter().flatten();
     let tried = tried.chain(ENDS.iter().map(|end| format!("{path}.{end}")));

@@ -1,4 +1,4 @@
-//! Python: test files of pytest, by what they import.
+//! Python: pytest files, by their imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,13 +35,13 @@ fn is_test(path: &str) -> bool {
     name.starts_with("test_") && super::has_end(name, "py") || name.ends_with("_test.py")
 }
 
-/// The last part of a module's name.
+/// Returns the last part of a module's name.
 fn last_part(path: &str) -> &str {
     let path = path.strip_suffix("/__init__.py").or_else(|| path.strip_suffix(".py")).unwrap_or(path);
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The files of a module and of the packages around it, wherever in the repository its sources begin.
+/// Returns the files of a module and of its parent packages, wherever in the repository the source root is.
 fn modules<'f>(name: &str, by_end: &BTreeMap<&str, Vec<&'f str>>) -> Vec<&'f str> {
     let parts: Vec<&str> = name.split('.').filter(|part| !part.is_empty()).collect();
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ fn modules<'f>(name: &str, by_end: &BTreeMap<&str, Vec<&'f str>>) -> Vec<&'f str
     found
 }
 
-/// The modules that a file imports, with absolute names as far as its own path tells.
+/// Returns the modules that a file imports, as absolute names as far as its own path allows.
 fn imports(text: &str, file: &str) -> Vec<String> {
     let mut names = Vec::new();
     let folder: Vec<&str> =

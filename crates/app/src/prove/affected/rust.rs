@@ -1,4 +1,4 @@
-//! Rust: crates of a workspace with those that depend on them, and test targets of a single crate.
+//! Rust: crates of a workspace with the crates that depend on them, and test targets of a single crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(super) fn choose(case: &Case<'_>) -> Chosen {
     Chosen::Tests(graph::needing(&changed, &needs).into_iter().map(str::to_owned).collect())
 }
 
-/// Of one crate, only its test targets stand alone.
+/// Selects tests of a single crate: only its test targets can run separately.
 fn of_one(case: &Case<'_>) -> Chosen {
     let target = |path: &str| {
         let name = path.strip_prefix("tests/")?.strip_suffix(".rs")?;
@@ -50,10 +50,10 @@ fn of_one(case: &Case<'_>) -> Chosen {
     }
 }
 
-/// Marks a test target.
+/// Prefix that marks a test target.
 const TARGET: &str = "tests/";
 
-/// The command for some crates or test targets only.
+/// Returns the command for some crates or test targets only.
 pub(super) fn run(line: &str, chosen: &BTreeSet<String>) -> String {
     let words: Vec<String> = chosen
         .iter()
@@ -70,7 +70,7 @@ fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The names of all crates that one depends on, under whatever condition.
+/// Returns the names of all dependencies, under any condition.
 fn dependencies(table: &toml::Table) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (key, value) in table {
