@@ -1,4 +1,4 @@
-//! What changes tasks: adding, running, answering, ending them. Each is one call of a use case, in the name of whoever asks.
+//! Routes that change tasks: add, run, answer, end. Each calls one use case in the name of the caller.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use super::route::{At, Context, Route, post};
 use super::schema::{answer, input};
 use super::types::{Nothing, Task};
 
-/// The routes.
+/// Returns the routes.
 pub fn routes() -> Vec<Route> {
     vec![
         post("/tasks", "createTask", "Add a task", create),
@@ -50,37 +50,37 @@ pub fn routes() -> Vec<Route> {
 input! {
     /// A task to add.
     CreateTask {
-        /// What is wanted, in a line.
+        /// Title in one line.
         title: String = { "minLength": 1, "maxLength": 500, "pattern": "^[^\\u0000-\\u001f]*[^\\u0000-\\u0020][^\\u0000-\\u001f]*$" },
-        /// The rest of what is wanted.
+        /// Description.
         description: Option<String> = { "maxLength": 262_144, "pattern": "^[^\\u0000]*$" },
-        /// The repository, by its path or short name. By default the one that the server runs in.
+        /// Repository, by path or short name. Defaults to the one the server runs in.
         project: Option<String> = { "minLength": 1, "maxLength": 4096 },
-        /// The workflow. By default the project's.
+        /// Workflow. Defaults to the project's.
         workflow: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
-        /// The agent of every stage.
+        /// Agent for every stage.
         agent: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
-        /// The model of every stage.
+        /// Model for every stage.
         model: Option<String> = { "pattern": "^[!-~]{1,200}$" },
-        /// The branch or commit to start from.
+        /// Branch or commit to start from.
         base: Option<String> = { "pattern": "^[!-,.-~][!-~]{0,199}$" },
-        /// Higher runs first.
+        /// Priority. Higher runs first.
         priority: Option<i32>,
-        /// Words to find it by.
+        /// Tags for filtering.
         tags: Vec<String> = { "maxItems": 50, "items": { "type": "string", "pattern": "^[^\\u0000-\\u001f]{1,100}$" } },
-        /// How large it is.
+        /// Estimated size.
         size: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{1,100}$" },
-        /// How hard it is.
+        /// Estimated complexity.
         complexity: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{1,100}$" },
-        /// The ticket that it comes from.
+        /// Ticket the task comes from.
         ticket: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{1,500}$" },
-        /// Variables for templates.
+        /// Template variables.
         variables: BTreeMap<String, String> = { "maxProperties": 50, "additionalProperties": { "type": "string", "maxLength": 10_000, "pattern": "^[^\\u0000]*$" }, "propertyNames": { "type": "string", "pattern": "^[a-z_][a-z0-9_]{0,63}$" } },
-        /// Anything else to keep with it.
+        /// Free-form data.
         metadata: BTreeMap<String, String> = { "maxProperties": 50, "additionalProperties": { "type": "string", "maxLength": 10_000, "pattern": "^[^\\u0000]*$" }, "propertyNames": { "type": "string", "pattern": "^[a-z_][a-z0-9_]{0,63}$" } },
-        /// Stop and ask when its agents have cost so much, in millionths of a dollar.
+        /// Stop and ask when its agents have cost this much, in millionths of a dollar.
         max_cost_micros: Option<u64> = { "maximum": 1_000_000_000_000_i64 },
-        /// Stop and ask when its legs took so many seconds.
+        /// Stop and ask when its legs have taken this many seconds.
         max_seconds: Option<u32>,
         /// Start it at once, without waiting for a worker of `acquit serve`.
         run: Option<bool>,
@@ -88,29 +88,29 @@ input! {
 
     /// A review to add.
     CreateReview {
-        /// A branch, a commit, or the number or address of a pull request.
+        /// A branch, a commit, or the number or URL of a pull request.
         what: String = { "pattern": "^[!-,.-~][!-~]{0,499}$" },
         /// What it is to be merged into.
         base: Option<String> = { "pattern": "^[!-,.-~][!-~]{0,199}$" },
-        /// The repository, by its path or short name.
+        /// Repository, by path or short name.
         project: Option<String> = { "minLength": 1, "maxLength": 4096 },
     }
 
-    /// How to try again.
+    /// Options of a retry.
     Retry {
-        /// The stage to begin at. By default the one where the task stands.
+        /// Stage to start at. Defaults to the current one.
         stage: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
-        /// Words for the agent.
+        /// Note for the agent.
         note: Option<String> = { "maxLength": 262_144, "pattern": "^[^\\u0000]*$" },
-        /// Keep the workflow and configuration that the task was added with.
+        /// Keep the workflow and configuration the task was added with.
         pinned: Option<bool>,
     }
 
     /// An answer.
     Answer {
-        /// The number of the request that you saw. Another one that is open by now is not answered.
+        /// Number of the request that you saw. If another one is open by now, it is not answered.
         request: u32 = { "minimum": 1 },
-        /// One text for each question, or a single one. Where there are options, a name or a number chooses one.
+        /// One text for each question, or a single one. If there are options, a name or a number selects one.
         answers: Vec<String> = { "maxItems": 10, "items": { "type": "string", "maxLength": 262_144, "pattern": "^[^\\u0000]*$" } },
         /// One of the options of a choice or a stage, instead of answers.
         option: Option<String> = { "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000]*$" },
@@ -118,40 +118,40 @@ input! {
 
     /// An approval.
     Approve {
-        /// The number of the request that you saw.
+        /// Number of the request that you saw.
         request: u32 = { "minimum": 1 },
-        /// The commit that you saw. If the work has another by now, nothing is approved.
+        /// Commit that you saw. If the work has another one by now, nothing is approved.
         commit: Option<String> = { "pattern": "^[0-9a-f]{7,64}$" },
     }
 
     /// A rejection.
     Reject {
-        /// The number of the request that you saw.
+        /// Number of the request that you saw.
         request: u32 = { "minimum": 1 },
-        /// Why.
+        /// Reason.
         reason: String = { "minLength": 1, "maxLength": 262_144, "pattern": "^[^\\u0000]*[^\\u0000-\\u0020][^\\u0000]*$" },
     }
 }
 
 answer! {
-    /// What came of a merge.
+    /// Result of a merge.
     Merged {
-        /// The task. Its leg that merges may still have to run.
+        /// The task. The leg that merges may still have to run.
         task: Task,
-        /// The branch, if the work is in it already.
+        /// The branch, if it already contains the work.
         already_in: Option<String>,
     }
 
-    /// What was said at the forge.
+    /// Feedback from the forge.
     Feedback {
         /// The task.
         task: Task,
-        /// How many comments and checks are new.
+        /// Number of new comments and checks.
         new: u32,
     }
 }
 
-/// The task as it is now.
+/// Returns the current task.
 fn shown(cx: &mut Context<'_>, id: TaskId) -> Result<Task, Problem> {
     Ok(Task::new(&tasks::show(cx.store, id)?))
 }
@@ -164,7 +164,7 @@ fn create(cx: &mut Context<'_>, _: &At, new: CreateTask) -> Result<Task, Problem
     if let Some(id) = cx.reserved
         && cx.store.task(id).is_ok()
     {
-        // Its server died before it could answer.
+        // The server of the first attempt died before it could respond.
         return shown(cx, id);
     }
     let wish = NewTask {
@@ -256,7 +256,7 @@ fn reply(cx: &mut Context<'_>, at: &At, given: Answer) -> Result<Task, Problem> 
 fn approve(cx: &mut Context<'_>, at: &At, given: Approve) -> Result<Task, Problem> {
     let id = at.task()?;
     let tip = cx.store.task(id)?.tip;
-    // The beginning of a commit's id is enough.
+    // A prefix of the commit id is enough.
     let commit = given.commit.map(|seen| if tip.starts_with(&seen) { tip } else { seen });
     let seen = Seen { request: given.request, commit };
     cx.app.reply_seen(cx.store, id, &seen, Reply::Approve)?;

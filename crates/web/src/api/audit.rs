@@ -1,5 +1,5 @@
-//! The audit log: every write that somebody asked for, with who did. The events of a task carry the same name; this file also has what was
-//! refused and what concerns no task.
+//! The audit log: every write request with its caller. The events of a task contain the same name; this file also has
+//! rejected requests and those without a task.
 
 use std::fs;
 use std::io::Write;
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Caller, Files};
 
-/// Beyond this the file is put aside, in place of the one before.
+/// Maximum size of the file. Beyond that it is rotated, and replaces the previous one.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// A write.
+/// A write request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When.
+    /// Time.
     pub at: Timestamp,
-    /// Who: the name of the token, or of the user.
+    /// Name of the token or the user.
     pub actor: String,
-    /// What they may do.
+    /// Role of the actor.
     pub role: String,
-    /// The method and the path.
+    /// Method and path.
     pub request: String,
-    /// The HTTP status of the answer.
+    /// HTTP status of the response.
     pub status: u16,
 }
 
-/// Adds a line. One that cannot be written does not undo what was done; the caller warns.
+/// Appends a line. A failure does not undo the action; the caller warns about it.
 pub fn write(
     files: &Files,
     at: Timestamp,
@@ -45,11 +45,11 @@ pub fn write(
         Entry { at, actor: caller.name.clone(), role: caller.role.name().to_owned(), request, status };
     let line = serde_json::to_string(&entry).map_err(std::io::Error::other)?;
     let mut file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
-    // In one call, so that two writers do not mix their lines.
+    // Write in one call, so that concurrent writers don't mix their lines.
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// The newest entries, newest first.
+/// Returns the newest entries, newest first.
 pub fn newest(files: &Files, limit: usize) -> std::io::Result<Vec<Entry>> {
     let mut all = Vec::new();
     for path in [files.audit(), files.audit().with_extension("jsonl.1")] {

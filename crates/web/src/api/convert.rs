@@ -1,4 +1,4 @@
-//! How what the use cases give becomes what the API gives.
+//! Converts results of use cases to types of the API.
 
 use acquit_core::agent::{AgentEvent, Item};
 use acquit_core::artifact as core_artifact;
@@ -43,7 +43,7 @@ impl From<&core_task::Project> for Project {
 }
 
 impl Request {
-    /// A request of a task.
+    /// Converts a request of a task.
     pub fn of(task: &core_task::Task, request: &HumanRequest) -> Self {
         let (kind, options) = match &request.ask {
             Ask::Question { .. } => ("question", Vec::new()),
@@ -84,7 +84,7 @@ impl Request {
 }
 
 impl InboxItem {
-    /// The request of a task, if it waits with one.
+    /// Converts a task with an open request; `None` without one.
     pub fn of(task: &core_task::Task) -> Option<Self> {
         let core_task::State::Waiting { request } = &task.state else { return None };
         Some(Self {
@@ -98,7 +98,7 @@ impl InboxItem {
 }
 
 impl Task {
-    /// A task with its legs and what gates said of it.
+    /// Converts a task with its legs and verdicts.
     pub fn new(details: &acquit_app::tasks::Details) -> Self {
         let task = &details.task;
         let (seed, wish) = (&task.seed, &task.seed.wish);
@@ -217,7 +217,7 @@ impl From<&core_gate::Verdict> for Gate {
     }
 }
 
-/// What a task left behind.
+/// Converts the artifacts of a task.
 pub fn artifacts(task: &core_task::Task) -> Vec<Artifact> {
     use core_artifact::Artifact as Core;
     let one = |(index, artifact): (usize, &Core)| {
@@ -272,7 +272,7 @@ impl From<&core_event::Event> for Event {
 }
 
 impl Line {
-    /// What an item says; `None` for figures that are told elsewhere.
+    /// Converts an item; `None` for figures that are reported elsewhere.
     pub fn of(item: &Item) -> Option<Self> {
         let (kind, name, ok, text) = match &item.said {
             AgentEvent::Text { text } => ("text", None, None, text.clone()),

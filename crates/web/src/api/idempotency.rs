@@ -1,9 +1,10 @@
-//! Idempotency keys: a request that is repeated with the same `Idempotency-Key` is done once.
+//! Idempotency keys: performs an HTTP request with the same `Idempotency-Key` only once.
 //!
-//! Each key of each caller is a file. Its first line says which request it is for and which task id was reserved for it; it is written before
-//! anything is done. Its second line is the answer. Whoever works on it holds the file's lock, which the kernel gives back when
-//! the server dies. A key without an answer belongs to a server that died: the request is done again, a new task under the
-//! reserved id, so there is one. Everything else that the API does is refused by the task's state when it is done already.
+//! Each key of each caller is a file. Its first line identifies the HTTP request and the task id reserved for it, and
+//! is written before anything is done. Its second line is the response. A server that works on the request holds a lock
+//! on the file, which the kernel releases when the server dies. A key without a response belongs to a server that died:
+//! the request is performed again, with the reserved id for a new task, so that there is only one. Any other action of
+//! the API is rejected by the task's state if it was already done.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
@@ -19,29 +20,29 @@ use sha2::{Digest, Sha256};
 
 use crate::access::{Files, hex};
 
-/// The longest key.
+/// Maximum length of a key.
 pub const LONGEST: usize = 255;
 /// How long a key is kept.
 const LIFE: Duration = Duration::from_hours(24);
-/// The longest file that is read: a task in full fits in.
+/// Maximum file size to read. Large enough for a full task.
 const FILE: u64 = 16 * 1024 * 1024;
 
-/// What is known of a key.
+/// State of a key.
 pub enum Known {
-    /// It is new, or its server died: do it, then [`Claim::keep`] the answer.
+    /// The key is new, or its server died: perform the request, then [`Claim::keep`] the response.
     Do(Claim),
-    /// It was done: this is the answer.
+    /// The request was performed, with this response.
     Done(u16, Value),
-    /// It is being done.
+    /// The request is in progress.
     Busy,
-    /// It belongs to another request.
+    /// The key belongs to another request.
     Other,
 }
 
-/// The right to do what a key is for.
+/// The right to perform the request of a key.
 pub struct Claim {
     file: File,
-    /// The id that is reserved for a new task.
+    /// The id reserved for a new task.
     pub task: Option<TaskId>,
 }
 
@@ -57,7 +58,7 @@ struct Answer {
     body: Value,
 }
 
-/// Looks up a key of a caller. `reserve` gives an id for a task where the request makes one.
+/// Looks up a key of a caller. `reserve` returns an id if the request creates a task.
 pub fn begin<E: From<std::io::Error>>(
     files: &Files,
     caller: &str,
@@ -84,7 +85,7 @@ pub fn begin<E: From<std::io::Error>>(
         (Some(begun), _) if begun.request != request => Ok(Known::Other),
         (Some(_), Some(Answer { status, body })) => Ok(Known::Done(status, body)),
         (Some(begun), None) => {
-            // The beginning of an answer may be there.
+            // The file may contain the start of a response.
             write_anew(&mut file, &begun)?;
             Ok(Known::Do(Claim { file, task: begun.task }))
         }
@@ -106,7 +107,7 @@ fn write_anew(file: &mut File, begun: &Begun) -> std::io::Result<()> {
 }
 
 impl Claim {
-    /// Keeps the answer.
+    /// Stores the response.
     pub fn keep(mut self, status: u16, body: &Value) -> std::io::Result<()> {
         let answer = Answer { status, body: body.clone() };
         let line = serde_json::to_string(&answer).map_err(std::io::Error::other)?;
@@ -115,7 +116,7 @@ impl Claim {
     }
 }
 
-/// What a request is, in short.
+/// Returns a hash that identifies an HTTP request.
 pub fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -125,7 +126,7 @@ pub fn digest(parts: &[&str]) -> String {
     hex(&hash.finalize())
 }
 
-/// Removes keys of yesterday. What cannot be removed is tried again another time.
+/// Removes expired keys. Ignores errors: a later sweep tries again.
 fn sweep(files: &Files, now: Timestamp) {
     let Ok(entries) = fs::read_dir(files.keys()) else { return };
     let now = Duration::from_millis(now.0.unsigned_abs());
@@ -142,7 +143,7 @@ fn sweep(files: &Files, now: Timestamp) {
 mod tests {
     use super::*;
 
-    /// When the files are written.
+    /// The time at which the files are written.
     fn now() -> Timestamp {
         let file = tempfile::NamedTempFile::new().unwrap();
         let written = file.as_file().metadata().unwrap().modified().unwrap();
@@ -161,7 +162,7 @@ mod tests {
         let Known::Do(first) = claim(&files, "k", "r") else { panic!("new") };
         assert_eq!(first.task, Some(TaskId(7)));
         assert!(matches!(claim(&files, "k", "r"), Known::Busy));
-        // The server dies while it writes the answer: another one does it under the same id.
+        // The server dies while it writes the response: another one performs the request with the same id.
         drop(first);
         let path = files.keys().join(digest(&["ci", "k"]));
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"status\":20").unwrap();
@@ -175,7 +176,7 @@ mod tests {
         assert!(matches!(claim(&files, "k", "other"), Known::Other));
         let other = begin::<std::io::Error>(&files, "eve", "k", "r", now(), || Ok(None)).unwrap();
         assert!(matches!(other, Known::Do(_)), "the key of somebody else");
-        // A day later the key is forgotten.
+        // A day later the key has expired.
         let moment = Duration::from_millis(now().0.unsigned_abs());
         let old = SystemTime::UNIX_EPOCH + moment - LIFE - Duration::from_secs(1);
         File::options().append(true).open(&path).unwrap().set_modified(old).unwrap();

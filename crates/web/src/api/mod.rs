@@ -1,9 +1,10 @@
-//! The HTTP API below `/api/v1`: everything that the command line does with tasks, for programs.
+//! The HTTP API below `/api/v1`: everything the command line does with tasks, for programs.
 //!
-//! A request passes the guard of the server (host, origin, token), is matched with a [`Route`], checked against the route's role and
-//! schema, and becomes one call of a use case in the name of whoever asks. [`routes`] is the only list: the OpenAPI document and the
-//! page at `/api` are made from it. The parts: [`schema`] makes schemas from types, [`problem`] words errors, [`idempotency`] does
-//! a repeated request once, [`audit`] writes down who asked, [`stream`] sends events as they happen.
+//! An HTTP request passes the guard of the server (host, origin, token), is matched to a [`Route`], checked against the
+//! route's role and schema, and becomes one call of a use case in the name of the caller. [`routes`] is the only list
+//! of routes: the OpenAPI document and the page at `/api` are generated from it. The parts: [`schema`] generates
+//! schemas from types, [`problem`] formats errors, [`idempotency`] performs a repeated request once, [`audit`] records
+//! the caller, [`stream`] sends events as they happen.
 
 mod actions;
 pub mod audit;
@@ -39,17 +40,17 @@ use problem::Problem;
 use route::{At, Context, Route};
 use schema::Schemas;
 
-/// The version of acquit.
+/// Version of acquit.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The largest body.
+/// Maximum size of a body.
 const BODY: usize = 1024 * 1024;
-/// How long a body may take to arrive.
+/// Timeout for receiving a body.
 const ARRIVES: Duration = Duration::from_secs(15);
-/// How often somebody may look and write. More than any page or script needs, less than what keeps the store busy.
+/// Rate limits for reads and writes: more than any page or script needs, less than what would overload the store.
 const READS: Rate = Rate { burst: 400, every: Duration::from_millis(10) };
 const WRITES: Rate = Rate { burst: 100, every: Duration::from_millis(100) };
 
-/// All routes, with what was made from them.
+/// All routes, with what is generated from them.
 pub struct Api {
     routes: Vec<Route>,
     schemas: Schemas,
@@ -59,7 +60,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// Makes it.
+    /// Creates the API.
     pub fn new() -> Self {
         let routes: Vec<Route> =
             [tasks::routes(), actions::routes(), schedules::routes(), look::routes()].concat();
@@ -68,7 +69,7 @@ impl Api {
         Self { routes, schemas, document, reads: Limiter::new(READS), writes: Limiter::new(WRITES) }
     }
 
-    /// The route for a request, with the parts of its path.
+    /// Returns the route for an HTTP request, with the parts of its path.
     fn find(&self, method: &Method, path: &str) -> Result<(&Route, At), Problem> {
         let mut allowed: Vec<&str> = Vec::new();
         for route in &self.routes {
@@ -95,7 +96,7 @@ impl Api {
             Some("integer") => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
             _ => json!(text),
         };
-        // `+5` and `05` are numbers for a parser, and not for others.
+        // A parser accepts `+5` and `05` as numbers, but other clients do not.
         let plain = value.as_i64().is_none_or(|number| number.to_string() == text);
         match schema::check(&self.schemas, &schema, &value, name) {
             Ok(()) if plain => Ok(()),
@@ -105,7 +106,7 @@ impl Api {
     }
 }
 
-/// The parts of a path, if it has the form of the pattern.
+/// Returns the parts of a path, if it matches the pattern.
 fn matched(pattern: &str, path: &str) -> Option<At> {
     let (mut parts, mut rest) = (BTreeMap::new(), path.split('/'));
     for wanted in pattern.split('/') {
@@ -121,7 +122,7 @@ fn matched(pattern: &str, path: &str) -> Option<At> {
     rest.next().is_none().then_some(At(parts))
 }
 
-/// The routes of the server that belong to the API.
+/// Returns the routes of the server that belong to the API.
 pub fn router() -> axum::Router<Arc<Shared>> {
     axum::Router::new()
         .route("/api", get(async |Extension(api): Extension<Arc<Api>>| page::page(&api.routes)))
@@ -134,7 +135,7 @@ async fn document(Extension(api): Extension<Arc<Api>>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], api.document.clone()).into_response()
 }
 
-/// A request as it was read.
+/// A parsed HTTP request.
 struct Asked {
     route: Route,
     at: At,
@@ -181,7 +182,7 @@ async fn handle(
     response
 }
 
-/// Writes down that somebody asked for a change.
+/// Records a write request in the audit log.
 pub async fn note(shared: &Arc<Shared>, caller: &Caller, request: String, status: u16) {
     let caller = caller.clone();
     let done = shared.pool.run(move |app, _| {
@@ -195,7 +196,7 @@ pub async fn note(shared: &Arc<Shared>, caller: &Caller, request: String, status
     done.await;
 }
 
-/// Matches and checks a request.
+/// Matches and validates an HTTP request.
 async fn read(api: &Api, caller: &Caller, request: Request) -> Result<Asked, Problem> {
     let full = request.uri().path().to_owned();
     let path = full.strip_prefix("/api/v1").unwrap_or("/").to_owned();
@@ -241,7 +242,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     Ok(Some(key.to_owned()))
 }
 
-/// The body as JSON. An empty one is an object without fields.
+/// Parses the body as JSON. An empty body is an object without fields.
 async fn body(request: Request) -> Result<Value, Problem> {
     let kind = request.headers().get(header::CONTENT_TYPE).cloned();
     let read = tokio::time::timeout(ARRIVES, axum::body::to_bytes(into_body(request), BODY)).await;
@@ -280,7 +281,7 @@ fn into_body(request: Request) -> Body {
 
 type Done = (u16, Value, bool);
 
-/// Does what was asked for, once for each idempotency key.
+/// Performs an HTTP request, once for each idempotency key.
 async fn perform(shared: &Arc<Shared>, caller: &Caller, asked: Asked) -> Result<Done, Problem> {
     let (held, caller) = (Arc::clone(shared), caller.clone());
     let done = shared.pool.run(move |app, store| {
@@ -323,7 +324,7 @@ async fn perform(shared: &Arc<Shared>, caller: &Caller, asked: Asked) -> Result<
         let result = route.run(&mut context, &at, input);
         let (status, mut body) = match result {
             Ok(body) => (200, body),
-            // Nothing is kept of what may go better another time.
+            // Don't store errors that may go away on a retry.
             Err(problem) if problem.status() >= 500 => return Err(problem),
             Err(problem) => (problem.status(), problem.document()),
         };

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the routes and their types.
+//! The OpenAPI 3.1 document, generated from the routes and their types.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::problem::{KINDS, Problem};
 use super::route::{Route, part};
 use super::schema::{Schema, Schemas};
 
-/// The document, and all schemas by which requests are checked.
+/// Returns the document, and all schemas against which requests are checked.
 pub fn document(routes: &[Route]) -> (Value, Schemas) {
     let mut all = Schemas::default();
     let problem = Problem::schema(&mut all);
@@ -49,7 +49,7 @@ pub fn document(routes: &[Route]) -> (Value, Schemas) {
     (document, all)
 }
 
-/// The statuses of problems, each once.
+/// Returns the distinct statuses of problems.
 fn statuses() -> Vec<u16> {
     let mut all: Vec<u16> = KINDS.iter().map(|(_, status, _)| *status).collect();
     all.dedup();
@@ -105,7 +105,7 @@ fn operation(route: &Route, all: &mut Schemas) -> Value {
     operation
 }
 
-/// A parameter is there or is not; it is never null.
+/// Removes null from a schema: a parameter is present or absent, but never null.
 fn not_null(mut schema: Value) -> Value {
     if let Some(first) = schema.get("anyOf").and_then(|ways| ways.get(0)) {
         return first.clone();

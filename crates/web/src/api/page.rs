@@ -1,4 +1,5 @@
-//! The page at `/api`: every address with its parameters, and the kinds of problems, from the same list as the OpenAPI document.
+//! The page at `/api`: every route with its parameters, and the kinds of problems, from the same list as the OpenAPI
+//! document.
 
 use axum::response::Html;
 use maud::{Markup, html};
@@ -9,7 +10,7 @@ use super::route::{Route, part};
 use super::schema::Schemas;
 use crate::page;
 
-/// The page.
+/// Renders the page.
 pub fn page(routes: &[Route]) -> Html<String> {
     let mut groups: Vec<&str> = routes.iter().map(Route::group).collect();
     groups.dedup();
@@ -59,7 +60,7 @@ fn one(route: &Route) -> Markup {
     }
 }
 
-/// A schema in a few words.
+/// Describes a schema in a few words.
 fn kind(schema: &Value) -> String {
     if let Some(place) = schema["$ref"].as_str() {
         return place.rsplit('/').next().unwrap_or_default().to_owned();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::schema::{Property, Schema, Schemas};
 
-/// What kinds of problems there are: the last part of `type`, the status, and a title.
+/// Kinds of problems: last part of `type`, status, and title.
 pub const KINDS: [(&str, u16, &str); 17] = [
     ("malformed", 400, "The request cannot be read"),
     ("invalid", 400, "The request does not fit its schema"),
@@ -30,13 +30,13 @@ pub const KINDS: [(&str, u16, &str); 17] = [
     ("forge-unavailable", 502, "The forge did not answer"),
 ];
 
-/// An error with everything that a client is told.
+/// An error with everything that is sent to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     kind: &'static str,
     detail: String,
     hint: Option<String>,
-    /// Headers of the answer, such as `Allow`.
+    /// Headers of the response, such as `Allow`.
     headers: Vec<(&'static str, String)>,
     /// Whether the connection to the store is broken.
     breaks: bool,
@@ -49,12 +49,12 @@ impl crate::pool::Breaks for Problem {
 }
 
 impl Problem {
-    /// One of [`KINDS`], with what happened.
+    /// Creates a problem of one of the [`KINDS`], with a description.
     pub fn new(kind: &'static str, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), hint: None, headers: Vec::new(), breaks: false }
     }
 
-    /// Adds what the caller can do about it.
+    /// Adds a hint for the caller.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -66,17 +66,17 @@ impl Problem {
         self
     }
 
-    /// Its status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or(500, |(_, status, _)| *status)
     }
 
-    /// What happened.
+    /// Returns the description.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// The document.
+    /// Returns the document.
     pub fn document(&self) -> Value {
         let title = KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or("", |(.., title)| title);
         json!({

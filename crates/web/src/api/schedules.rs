@@ -1,4 +1,4 @@
-//! Schedules and their nights.
+//! Routes for schedules and their nights.
 
 use acquit_app::serve::{self, Home};
 use acquit_core::night::{Record, State as NightState};
@@ -10,7 +10,7 @@ use super::route::{At, Context, Route, get, post};
 use super::schema::{answer, input};
 use super::types::{Moment, Nothing};
 
-/// The routes.
+/// Returns the routes.
 pub fn routes() -> Vec<Route> {
     vec![
         get("/schedules", "listSchedules", "List schedules with their next and last nights", schedules),
@@ -32,9 +32,9 @@ pub fn routes() -> Vec<Route> {
 }
 
 input! {
-    /// What a night begins with.
+    /// Options of a night.
     RunSchedule {
-        /// The category. By default the one of today.
+        /// Category. Defaults to today's.
         category: Option<String> = { "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f]*$" },
     }
 }
@@ -42,67 +42,67 @@ input! {
 answer! {
     /// A schedule.
     Schedule {
-        /// Its name.
+        /// Name.
         name: String,
-        /// When, as cron has it.
+        /// Cron expression.
         cron: String,
-        /// The time zone; null for the server's.
+        /// Time zone; null for the server's.
         zone: Option<String>,
-        /// The workflow.
+        /// Workflow.
         workflow: String,
-        /// The repositories.
+        /// Repositories.
         repositories: Vec<String>,
         /// Whether it is paused.
         paused: bool,
-        /// When it runs next; null if it is paused.
+        /// Time of the next run; null if it is paused.
         next: Option<Moment>,
-        /// Its newest night.
+        /// Newest night.
         last: Option<Night>,
     }
 
     /// One run of a schedule.
     Night {
-        /// The schedule.
+        /// Schedule name.
         schedule: String,
-        /// Its time by the schedule.
+        /// Scheduled time.
         at: Moment,
-        /// queued, running, over or skipped.
+        /// State: queued, running, over or skipped.
         state: String,
         /// Why it was skipped.
         reason: Option<String>,
-        /// What it began with.
+        /// Category.
         category: Option<String>,
         /// When work began.
         began: Option<Moment>,
-        /// When all was over.
+        /// When all work ended.
         ended: Option<Moment>,
-        /// The result of each repository.
+        /// Result of each repository.
         results: Vec<NightResult>,
     }
 
     /// The result of a night in a repository.
     NightResult {
-        /// The repository.
+        /// Repository.
         repository: String,
-        /// The task.
+        /// Task id.
         task: Option<String>,
-        /// The result in a word.
+        /// Result in one word.
         outcome: String,
-        /// The pull request.
+        /// URL of the pull request.
         url: Option<String>,
-        /// The branch, where there is no pull request.
+        /// Branch, if there is no pull request.
         branch: Option<String>,
-        /// The category of the work.
+        /// Category of the work.
         category: Option<String>,
         /// Why there is no change.
         reason: Option<String>,
-        /// What it cost, in millionths of a dollar.
+        /// Cost in millionths of a dollar.
         cost_micros: Option<u64>,
     }
 
     /// A schedule that was paused or resumed.
     ScheduleState {
-        /// Its name.
+        /// Name.
         name: String,
         /// Whether it is paused.
         paused: bool,

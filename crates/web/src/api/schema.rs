@@ -1,17 +1,18 @@
-//! JSON Schema from Rust types, and the check of values against it.
+//! Generates JSON Schema from Rust types, and validates values against it.
 //!
-//! The macros `answer!` and `input!` declare a type together with its schema, so the served document cannot differ from what the server reads and writes. A derive crate would bring a
-//! second copy of serde's parser into the build for what these macros do.
+//! The macros `answer!` and `input!` declare a type together with its schema, so the served document cannot differ from
+//! what the server reads and writes. A derive crate would add a second copy of serde's parser to the build for what
+//! these macros do.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// The named schemas of the document, `components/schemas`.
+/// Named schemas of the document, `components/schemas`.
 #[derive(Default)]
 pub struct Schemas(pub BTreeMap<String, Value>);
 
-/// One field of an object.
+/// A field of an object.
 pub struct Property {
     pub name: &'static str,
     pub about: &'static str,
@@ -19,17 +20,17 @@ pub struct Property {
     pub required: bool,
 }
 
-/// A type that is part of the API.
+/// A type of the API.
 pub trait Schema {
-    /// Its schema. Objects are added to `all` and given as a reference.
+    /// Returns the schema. Adds objects to `all` and returns a reference to them.
     fn schema(all: &mut Schemas) -> Value;
 
-    /// Whether a field of this type can be left out of an input.
+    /// Whether a field of this type may be omitted from an input.
     const OPTIONAL: bool = false;
 }
 
 impl Schemas {
-    /// Adds an object once and refers to it.
+    /// Adds an object once and returns a reference to it.
     pub fn object(
         &mut self,
         name: &'static str,
@@ -37,7 +38,7 @@ impl Schemas {
         properties: impl FnOnce(&mut Self) -> Vec<Property>,
     ) -> Value {
         if !self.0.contains_key(name) {
-            // Before its fields, so that a type may contain itself.
+            // Insert it before its fields, so that a type may contain itself.
             self.0.insert(name.to_owned(), Value::Null);
             let properties = properties(self);
             let required: Vec<&str> =
@@ -55,7 +56,7 @@ impl Schemas {
         json!({ "$ref": format!("#/components/schemas/{name}") })
     }
 
-    /// Follows a reference.
+    /// Resolves a reference.
     pub fn resolve<'s>(&'s self, schema: &'s Value) -> &'s Value {
         let name = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
         name.and_then(|name| self.0.get(name)).unwrap_or(schema)
@@ -71,7 +72,7 @@ fn described(mut schema: Value, about: &str) -> Value {
 
 /// Adds constraints to the schema of a field.
 pub fn constrained(mut schema: Value, more: &Value) -> Value {
-    // In a list or an option, the constraints are those of the text or number in it.
+    // Constraints of a list or an option apply to the text or number in it.
     if let (Some(fields), Some(more)) = (schema.as_object_mut(), more.as_object()) {
         fields.extend(more.clone());
     }
@@ -122,7 +123,7 @@ impl<T: Schema> Schema for Option<T> {
     const OPTIONAL: bool = true;
 }
 
-/// Declares a type that the API gives, with its schema. `= { … }` after a field adds constraints.
+/// Declares a type of responses, with its schema. `= { … }` after a field adds constraints.
 macro_rules! answer {
     ($($(#[doc = $about:literal])+ $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ty $(= $more:tt)? ),* $(,)? })+) => {$(
         $(#[doc = $about])+
@@ -149,7 +150,7 @@ macro_rules! answer {
     };
 }
 
-/// Declares a type that the API takes, as a body or as a query.
+/// Declares a type of inputs, for bodies and queries.
 macro_rules! input {
     ($($(#[doc = $about:literal])+ $name:ident { $( $(#[doc = $doc:literal])+ $field:ident : $type:ty $(= $more:tt)? ),* $(,)? })+) => {$(
         $(#[doc = $about])+
@@ -174,7 +175,7 @@ macro_rules! input {
 
 pub(crate) use {answer, input};
 
-/// What is wrong with a value, with the path to it; `Ok` if it fits its schema.
+/// Validates a value against its schema. Returns the error with the path to it.
 pub fn check(all: &Schemas, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     let schema = all.resolve(schema);
     if let Some(ways) = schema.get("anyOf").and_then(Value::as_array) {

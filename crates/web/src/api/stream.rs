@@ -1,7 +1,7 @@
-//! Events as they happen, for programs: `GET /api/v1/events` with `Accept: text/event-stream`.
+//! Streams events as they happen, for programs: `GET /api/v1/events` with `Accept: text/event-stream`.
 //!
-//! The id of each message is the event's number in the store. A client that was away sends it as `Last-Event-ID` and gets everything that it
-//! missed, however much, and then what happens.
+//! The id of each message is the event's number in the store. A client that was disconnected sends it as
+//! `Last-Event-ID`, and receives everything it missed before new events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use super::problem::Problem;
 use super::types::Event;
 use crate::shared::Shared;
 
-/// How many events are read at once.
+/// Number of events to read at once.
 const PAGE: u32 = 200;
-/// So many messages wait for a slow reader; then nothing more is read for it.
+/// Maximum number of messages that wait for a slow reader. Then no more are read for it.
 const WAITING: usize = 64;
-/// The store is looked at again after this time even if nothing was heard.
+/// How often to check the store without a notification.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// Whether the client wants a stream.
+/// Returns whether the client wants a stream.
 pub fn wanted(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepts.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/event-stream"))
 }
 
-/// The last event that the client has seen.
+/// Returns the last event the client has seen.
 pub fn last_event(headers: &HeaderMap) -> Option<i64> {
     headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok())
 }
 
-/// The stream after an event, or from now on.
+/// Streams events after `after`, or from now on.
 pub async fn stream(shared: Arc<Shared>, after: Option<i64>) -> Response {
     let Some(place) = shared.live.place() else {
         return Problem::new("too-many-requests", "too many streams are open").into_response();
@@ -64,7 +64,7 @@ pub async fn stream(shared: Arc<Shared>, after: Option<i64>) -> Response {
             let page = shared.pool.run(move |_, store| Ok::<_, Problem>(store.events(None, after, PAGE)?));
             let page: Vec<Stored> = match page.await {
                 Some(Ok(page)) => page,
-                // The store is away for a while; what happens meanwhile is read then.
+                // The store is temporarily unreachable; events are read later.
                 Some(Err(_)) | None => Vec::new(),
             };
             let full = page.len() == PAGE as usize;

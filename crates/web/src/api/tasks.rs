@@ -1,4 +1,4 @@
-//! Looking at tasks: lists, one in full, its events, its diff, what its agents said, and what it left behind.
+//! Routes that read tasks: lists, one in full, events, diff, transcripts and artifacts.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -15,14 +15,14 @@ use super::route::{At, Context, Route, get};
 use super::schema::{answer, input};
 use super::types::{Artifact, Event, InboxItem, Line, Nothing, Page, Task, TaskSummary};
 
-/// How many items a page has where nobody says.
+/// Default number of items per page.
 const USUAL: u32 = 50;
-/// The most of a file that is given at once.
+/// Maximum size of a file part in one response.
 const PART: u64 = 1024 * 1024;
-/// How many chunks of a transcript are read at once.
+/// Number of transcript chunks to read at once.
 const CHUNKS: u32 = 50;
 
-/// The routes.
+/// Returns the routes.
 pub fn routes() -> Vec<Route> {
     vec![
         get("/tasks", "listTasks", "List tasks, newest first", list),
@@ -59,7 +59,7 @@ pub fn routes() -> Vec<Route> {
 }
 
 input! {
-    /// Which tasks.
+    /// Selects tasks.
     TaskQuery {
         /// Only tasks of the repository with this short name.
         project: Option<String> = { "maxLength": 200 },
@@ -71,53 +71,53 @@ input! {
         tag: Vec<String> = { "maxItems": 10 },
         /// Only tasks with this text in their title, or with this id.
         q: Option<String> = { "maxLength": 200 },
-        /// Where the page before ended.
+        /// `next` of the previous page.
         cursor: Option<String> = { "pattern": "^T-[1-9][0-9]{0,17}$" },
-        /// How many.
+        /// Maximum number of items.
         limit: Option<u32> = { "minimum": 1, "maximum": 500 },
     }
 
-    /// Which events.
+    /// Selects events.
     EventQuery {
         /// Only events after this one.
         cursor: Option<String> = { "pattern": "^[0-9]{1,18}$" },
-        /// How many.
+        /// Maximum number of items.
         limit: Option<u32> = { "minimum": 1, "maximum": 1000 },
     }
 
-    /// Which part of a file.
+    /// Selects a part of a file.
     PartQuery {
-        /// From which byte on.
+        /// Byte offset to start at.
         from: Option<u64> = { "maximum": 9_007_199_254_740_991_i64 },
     }
 
-    /// Which requests.
+    /// Selects requests.
     InboxQuery {
         /// Only those of the repository at this path.
         project: Option<String> = { "maxLength": 4096 },
-        /// How many.
+        /// Maximum number of items.
         limit: Option<u32> = { "minimum": 1, "maximum": 500 },
     }
 }
 
 answer! {
-    /// What a task changed.
+    /// The changes of a task.
     Diff {
-        /// The commit that it is compared with.
+        /// Commit it is compared with.
         base: String,
-        /// The commit of the work; null for work that was not handed over.
+        /// Commit of the work; null for work that was not handed over.
         tip: Option<String>,
         /// Whether the work is in the user's repository.
         published: bool,
-        /// Each file.
+        /// Changed files.
         files: Vec<DiffFile>,
         /// The diff as git prints it.
         diff: String,
     }
 
-    /// How much of a file changed.
+    /// Changes of a file.
     DiffFile {
-        /// Its path.
+        /// Path.
         path: String,
         /// Added lines; null for a binary file.
         added: Option<u64>,
@@ -127,21 +127,21 @@ answer! {
 
     /// A part of a text.
     Text {
-        /// The text, from the byte that was asked for.
+        /// The text, starting at the requested byte.
         text: String,
-        /// The byte at which the next part begins.
+        /// Byte offset of the next part.
         next: u64,
-        /// The size of the whole.
+        /// Total size.
         size: u64,
     }
 
     /// A part of a transcript.
     Transcript {
-        /// What was said.
+        /// Lines of the transcript.
         lines: Vec<Line>,
-        /// The byte at which the next part begins; null at the end of what is there.
+        /// Byte offset of the next part; null at the current end.
         next: Option<u64>,
-        /// How many records are only in the leg's output.
+        /// Number of records that are only in the leg's output.
         omitted: u64,
     }
 }
@@ -190,7 +190,7 @@ fn page_of_events(
 
 fn diff(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Diff, Problem> {
     let diff = cx.app.diff(cx.store, at.task()?, Form::Patch).map_err(|error| match error {
-        // A leg that begins or ends just now takes the tree away that is looked at.
+        // A leg that starts or ends right now removes the tree that is being read.
         acquit_app::Error::Process(error) => {
             let detail = format!("the work cannot be looked at now: {}", acquit_run::harness::chain(&error));
             Problem::new("conflict", detail).hint("try again")
@@ -234,7 +234,8 @@ fn read(cx: &mut Context<'_>, at: &At, query: PartQuery) -> Result<Text, Problem
     }
 }
 
-/// A path, if it leads to a file in a folder. Others may write to the store, so a path from there is not believed.
+/// Returns a path, if it leads to a file in the folder. Others may write to the store, so a path from it is not
+/// trusted.
 fn inside(folder: &Path, path: &Path) -> Option<PathBuf> {
     let (folder, path) = (folder.canonicalize().ok()?, path.canonicalize().ok()?);
     (path.starts_with(&folder) && path.is_file()).then_some(path)
@@ -266,7 +267,7 @@ fn output(cx: &mut Context<'_>, at: &At, query: PartQuery) -> Result<Text, Probl
         .map_err(|_| Problem::new("not-found", format!("leg {leg} has printed nothing on this machine")))
 }
 
-/// A leg that the task has.
+/// Returns a leg of the task.
 fn known(cx: &mut Context<'_>, at: &At) -> Result<acquit_core::ids::LegId, Problem> {
     let leg = at.leg()?;
     cx.store.task(leg.task)?;
