@@ -1,9 +1,10 @@
-//! Who may use the dashboard and the API: the owner's token, login links that work once, named tokens with roles, signed cookies, and the
-//! headers that a foreign page cannot forge.
+//! Access control of the dashboard and the API: the owner's token, single-use login links, named tokens with roles,
+//! signed cookies, and headers that a foreign page cannot forge.
 //!
-//! The token is 32 random bytes in a file that only its owner can read; removing the file ends all sessions. Links and cookies are
-//! signed with it, so a restart of the server ends no session. A link carries the moment at which it was made. It works once, for
-//! [`LINK_LIFE`], and never at a server that was started later, because that one does not know whether it was used.
+//! The token is 32 random bytes in a file that only its owner can read. Removing the file ends all sessions. Links and
+//! cookies are signed with it, so sessions survive a restart of the server. A link contains its creation time. It works
+//! once, for [`LINK_LIFE`], and never with a server that was started later, because that server does not know whether
+//! it was used.
 
 mod exposure;
 mod rate;
@@ -27,50 +28,50 @@ pub use exposure::{Exposure, Origin};
 pub use rate::{Limiter, Rate};
 pub use tokens::{Error as TokenError, Named, Role, Tokens};
 
-/// How long a login link works.
+/// How long a login link is valid.
 pub const LINK_LIFE: Duration = Duration::from_mins(15);
 /// How long a browser stays logged in.
 const SESSION_LIFE: Duration = Duration::from_hours(30 * 24);
-/// Bytes of the token, and of what makes two links or sessions different.
+/// Size of the token, and of the random part of links and sessions.
 const TOKEN_BYTES: usize = 32;
 const NONCE_BYTES: usize = 16;
 
-/// The files of the dashboard below acquit's home.
+/// Files of the dashboard in acquit's home.
 #[derive(Clone, Debug)]
 pub struct Files(PathBuf);
 
 impl Files {
-    /// Those below this home.
+    /// Returns the files below this home.
     pub fn below(home: &Path) -> Self {
         Self(home.join("web"))
     }
 
-    /// The file with the token.
+    /// Returns the file with the token.
     pub fn token(&self) -> PathBuf {
         self.0.join("token")
     }
 
-    /// The file with the address that the newest server listens at.
+    /// Returns the file with the address of the newest server.
     pub fn address(&self) -> PathBuf {
         self.0.join("address")
     }
 
-    /// The file with the hashes of named tokens.
+    /// Returns the file with the hashes of named tokens.
     pub fn tokens(&self) -> PathBuf {
         self.0.join("tokens.json")
     }
 
-    /// The file that lists every write that somebody asked for.
+    /// Returns the audit log, which lists every write request.
     pub fn audit(&self) -> PathBuf {
         self.0.join("audit.jsonl")
     }
 
-    /// The folder of idempotency keys.
+    /// Returns the folder of idempotency keys.
     pub fn keys(&self) -> PathBuf {
         self.0.join("keys")
     }
 
-    /// Waits for a lock file, and holds it until it is dropped.
+    /// Waits for a file lock, and holds it until the result is dropped.
     pub fn lock(&self, path: &Path) -> std::io::Result<fs::File> {
         self.make()?;
         let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
@@ -78,18 +79,19 @@ impl Files {
         Ok(file)
     }
 
-    /// Makes the folder, for its owner alone.
+    /// Creates the folder, accessible only to its owner.
     pub fn make(&self) -> std::io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))
     }
 
-    /// A page that leads a browser to a login link, so that the link is in no argument of a process.
+    /// Returns the page that redirects a browser to a login link, so that the link does not appear in process
+    /// arguments.
     pub fn open(&self) -> PathBuf {
         self.0.join("open.html")
     }
 
-    /// Writes a file that only its owner can read, all of it or nothing.
+    /// Atomically writes a file that only its owner can read.
     pub fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
         self.make()?;
         let beside = path.with_extension(format!("{}.new", std::process::id()));
@@ -100,11 +102,12 @@ impl Files {
     }
 }
 
-/// The token, by which links and sessions are signed.
+/// The owner's token. It signs links and sessions.
 pub struct Token(String);
 
 impl Token {
-    /// The token of this home; made if there is none. One that others can read is replaced: somebody may know it.
+    /// Reads the token of this home, or creates it. Replaces a token that others can read, because somebody may know
+    /// it.
     pub fn read_or_make(files: &Files) -> std::io::Result<Self> {
         if let Some(token) = Self::read(files)? {
             return Ok(token);
@@ -129,13 +132,13 @@ impl Token {
         Ok(whole.then_some(Self(text)))
     }
 
-    /// Whether a person gave this token. Compared in constant time, by way of a signature.
+    /// Returns whether this token was given. Compares signatures, so that the comparison takes constant time.
     pub fn is(&self, given: &str) -> bool {
         let given = Self(given.trim().to_owned());
         self.verify("token", "same", &given.sign("token", "same"))
     }
 
-    /// A link's code, made now.
+    /// Creates the code of a login link.
     pub fn link_code(&self, now: Timestamp) -> std::io::Result<String> {
         self.ticket("link", now)
     }
@@ -146,7 +149,7 @@ impl Token {
         Ok(format!("{body}.{signature}"))
     }
 
-    /// The moment in a ticket, if it was signed with this token for this purpose.
+    /// Returns the creation time of a ticket, if it was signed with this token for this purpose.
     fn read_ticket(&self, purpose: &str, ticket: &str) -> Option<Timestamp> {
         let (body, signature) = ticket.rsplit_once('.')?;
         let (moment, _) = body.split_once('.')?;
@@ -172,38 +175,38 @@ impl Token {
     }
 }
 
-/// Decides about requests.
+/// Decides whether to serve an HTTP request.
 pub struct Guard {
     token: Token,
     tokens: Tokens,
     address: SocketAddr,
     exposure: Exposure,
-    /// The name of the user that the server runs as, for whoever has the owner's token.
+    /// Name of the user the server runs as. Used for a caller with the owner's token.
     owner: String,
     started: Timestamp,
     used: Mutex<BTreeSet<String>>,
 }
 
-/// Who asks.
+/// The caller of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The name of the token, or the owner's.
+    /// Name of the token, or of the owner.
     pub name: String,
-    /// What they may do.
+    /// Role of the caller.
     pub role: Role,
 }
 
-/// Why a request is not served.
+/// Why an HTTP request is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is not addressed to this server by one of its names: another site's name leads here.
+    /// `Host` is not a name of this server: the name of another site resolves to this address.
     Host,
     /// Another page sent it.
     Origin,
 }
 
 impl Guard {
-    /// A guard for the server at this address, started now.
+    /// Creates a guard for the server at this address, started now.
     pub fn new(
         files: &Files,
         token: Token,
@@ -216,7 +219,7 @@ impl Guard {
         Self { token, tokens: Tokens::new(files), address, exposure, owner: owner.to_owned(), started, used }
     }
 
-    /// The names by which this server may be called.
+    /// Returns the accepted values of `Host`.
     fn hosts(&self) -> Vec<String> {
         let port = self.address.port();
         match self.exposure.origin() {
@@ -227,7 +230,7 @@ impl Guard {
         }
     }
 
-    /// Refuses what a page of somebody else could have sent.
+    /// Rejects HTTP requests that a foreign page could have sent.
     pub fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         let hosts = self.hosts();
         let mut given = headers.get_all(header::HOST).iter();
@@ -242,18 +245,19 @@ impl Guard {
         let navigates = reads && text("sec-fetch-mode") == Some("navigate");
         let from_elsewhere =
             text("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") && !navigates;
-        // Every browser names the origin of a POST. Who names none is no browser and brings a token, which no page of another site can
-        // make a browser send.
+        // Every browser sends the origin of a POST. A client without one is not a browser and sends a token, which no
+        // page of another site can make a browser send.
         let unnamed = !reads && text("origin").is_none() && !headers.contains_key(header::AUTHORIZATION);
         if foreign || from_elsewhere || unnamed { Err(Refusal::Origin) } else { Ok(()) }
     }
 
-    /// The name of the cookie. Browsers give one host's cookies to all its ports, so the port is part of the name.
+    /// Returns the name of the cookie. It includes the port, because browsers send the cookies of a host to all its
+    /// ports.
     fn cookie(&self) -> String {
         format!("acquit-{}", self.address.port())
     }
 
-    /// Who asks, by the token in `Authorization` or, without that header, by the cookie.
+    /// Returns the caller by the token in `Authorization`, or by the cookie if that header is missing.
     pub fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         match (given.next(), given.next()) {
@@ -267,7 +271,7 @@ impl Guard {
         }
     }
 
-    /// Who has this token. The owner's own works only where nobody else can listen.
+    /// Returns the caller with this token. The owner's token works only on loopback, where nobody else can listen.
     pub fn by_token(&self, given: &str) -> Option<Caller> {
         if self.exposure == Exposure::Loopback && self.token.is(given) {
             return Some(self.owner());
@@ -275,12 +279,12 @@ impl Guard {
         self.tokens.find(given).map(|Named { name, role, .. }| Caller { name, role })
     }
 
-    /// The user that the server runs as.
+    /// Returns the user the server runs as.
     pub fn owner(&self) -> Caller {
         Caller { name: self.owner.clone(), role: Role::Admin }
     }
 
-    /// The named tokens.
+    /// Returns the named tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
     }
@@ -297,14 +301,14 @@ impl Guard {
         ours.into_iter().find_map(|value| match value.split_once('!') {
             None => fresh("session", value).then(|| self.owner()),
             Some((name, ticket)) => {
-                // The session is bound to the token: another one of the same name does not revive it.
+                // The session is bound to the token: a new token with the same name does not revive it.
                 let token = self.tokens.current().into_iter().find(|token| token.name == name)?;
                 fresh(&purpose(&token), ticket).then_some(Caller { name: token.name, role: token.role })
             }
         })
     }
 
-    /// Uses up a link's code. Says whether it lets in.
+    /// Redeems the code of a login link. Returns whether it is valid.
     pub fn redeem(&self, code: &str, now: Timestamp) -> bool {
         let Some(made) = self.token.read_ticket("link", code) else { return false };
         let fresh = made >= self.started && now.since(made) < LINK_LIFE;
@@ -312,7 +316,7 @@ impl Guard {
         fresh && used.insert(code.to_owned())
     }
 
-    /// The cookie that logs a browser in.
+    /// Returns the cookie that logs a browser in.
     pub fn session(&self, caller: &Caller, now: Timestamp) -> std::io::Result<String> {
         let named = self.tokens.current().into_iter().find(|token| token.name == caller.name);
         let ticket = match named.filter(|_| *caller != self.owner()) {
@@ -327,13 +331,13 @@ impl Guard {
         ))
     }
 
-    /// The cookie that logs it out.
+    /// Returns the cookie that logs a browser out.
     pub fn no_session(&self) -> String {
         format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict", self.cookie())
     }
 }
 
-/// What the session of a named token is signed for.
+/// Returns the purpose that the session of a named token is signed for.
 fn purpose(token: &Named) -> String {
     format!("session/{}/{}", token.name, token.hash)
 }
@@ -387,7 +391,7 @@ mod tests {
         assert_eq!(Token::read_or_make(&files).unwrap().0, first);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&files.token()), mode(&home.path().join("web"))), (0o600, 0o700));
-        // A token that others could read is known to others.
+        // A token that others could read may be known to them.
         fs::set_permissions(files.token(), fs::Permissions::from_mode(0o644)).unwrap();
         assert_ne!(Token::read_or_make(&files).unwrap().0, first);
         fs::write(files.token(), "short").unwrap();
@@ -408,7 +412,7 @@ mod tests {
         assert!(!restarted.redeem(&again, NOW.plus(Duration::from_secs(2))));
         let session = guard.session(&guard.owner(), NOW).unwrap();
         let cookie = session.split(';').next().unwrap();
-        // A session is no link, and a link is no session.
+        // A session is not a link, and a link is not a session.
         assert!(!guard.redeem(cookie.split_once('=').unwrap().1, NOW));
         assert!(guard.caller(&headers(&[("cookie", &format!("acquit-4664={again}"))]), NOW).is_none());
     }
@@ -475,7 +479,7 @@ mod tests {
         let session = guard.session(&eve, NOW).unwrap();
         let cookie = session.split(';').next().unwrap().to_owned();
         assert_eq!(guard.caller(&headers(&[("cookie", &cookie)]), NOW), Some(eve.clone()));
-        // A wrong token is not helped by a cookie, and a name cannot be put before somebody else's ticket.
+        // A cookie does not make up for a wrong token, and a name cannot be put before another caller's ticket.
         let both = headers(&[("cookie", &cookie), ("authorization", "Bearer x")]);
         assert_eq!(guard.caller(&both, NOW), None);
         tokens.add("root", Role::Admin, NOW).unwrap();

@@ -1,4 +1,4 @@
-//! What forms do: each is one call of a use case, and leads back to the page that it was on.
+//! Actions of forms. Each calls one use case and leads back to the page of the form.
 
 use acquit_app::answer::{Reply, Seen};
 use acquit_app::reload::Renewal;
@@ -8,17 +8,17 @@ use acquit_core::human_request::Answer;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store::Store;
 
-/// The fields of a form, as they were sent.
+/// Submitted fields of a form.
 pub struct Fields(pub Vec<(String, String)>);
 
 impl Fields {
-    /// The first field of that name that is not empty.
+    /// Returns the first non-empty field with this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(key, value)| key == name && !value.trim().is_empty());
         values.next().map(|(_, value)| value.as_str())
     }
 
-    /// The page that the form was on.
+    /// Returns the page of the form.
     pub fn back(&self, task: TaskId) -> String {
         match self.get("from") {
             Some("inbox") => "/inbox".to_owned(),
@@ -30,7 +30,7 @@ impl Fields {
         self.get(name)?.parse().ok()
     }
 
-    /// The answers to so many questions: of each the words if there are any, else what was chosen.
+    /// Returns the answers to all questions: for each the entered text, or else the selected option.
     fn answers(&self) -> Option<Vec<String>> {
         let count = self.number("questions")?;
         (1..=count)
@@ -42,33 +42,33 @@ impl Fields {
     }
 }
 
-/// Something that a person wants done with a task.
+/// An action of a person on a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// End it.
+    /// Cancel the task.
     Cancel,
-    /// Try again.
+    /// Retry the task.
     Retry {
-        /// At which stage; `None` where it stands.
+        /// Stage to start at; `None` for the current one.
         stage: Option<Name>,
-        /// Words for the agent.
+        /// Note for the agent.
         note: Option<String>,
     },
-    /// Bring its work into the base branch.
+    /// Merge its work into the base branch.
     Merge,
-    /// Fetch what was said about its pull request.
+    /// Fetch feedback on its pull request.
     Feedback,
     /// Answer a request.
     Reply {
         /// What the person saw.
         seen: Seen,
-        /// What they say.
+        /// The answer.
         reply: Reply,
     },
 }
 
 impl Action {
-    /// What a form asks for; `None` if it lacks something.
+    /// Parses a form; `None` if something is missing.
     pub fn read(name: &str, form: &Fields) -> Option<Self> {
         let seen =
             || Some(Seen { request: form.number("request")?, commit: form.get("commit").map(str::to_owned) });
@@ -92,7 +92,7 @@ impl Action {
         }
     }
 
-    /// Does it.
+    /// Performs the action.
     pub fn perform(self, app: &App, store: &mut dyn Store, task: TaskId) -> Result<(), Error> {
         match self {
             Self::Cancel => app.cancel(store, task).map(|_| ()),

@@ -1,4 +1,4 @@
-//! Agents compared: how often their work was proven, at which price, with how many cases each figure rests on.
+//! Compares agents: how often their work was proven, at which cost, and the number of cases behind each figure.
 
 use acquit_app::Error;
 use acquit_app::figures::{Performance, Rate, compare};
@@ -10,10 +10,10 @@ use crate::page::Content;
 use crate::shared::Shared;
 use crate::words;
 
-/// With fewer tasks than this a rate says too little to be compared.
+/// With fewer tasks than this, a rate is not meaningful enough to compare.
 const FEW: u64 = 10;
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let now = store.now()?;
     let (key, length, since) = wanted.time(now);
@@ -48,7 +48,7 @@ fn percent(share: f64) -> String {
     format!("{:.0}", share * 100.0)
 }
 
-/// A rate with its number of cases.
+/// Formats a rate with its number of cases.
 fn rate(rate: Option<Rate>) -> String {
     rate.map_or_else(|| "–".to_owned(), |rate| format!("{} % of {}", percent(rate.seen), rate.cases))
 }
@@ -75,14 +75,14 @@ fn rate_of_first(one: &Performance) -> String {
     rate(one.first_rate())
 }
 
-/// A number per task, with one digit.
+/// Formats a number per task with one digit.
 fn each(count: u64, tasks: u64) -> String {
     (count * 10 + tasks / 2)
         .checked_div(tasks)
         .map_or_else(|| "–".to_owned(), |tenths| format!("{}.{}", tenths / 10, tenths % 10))
 }
 
-/// What was seen, and between which bounds the truth lies.
+/// Draws the observed rate with its confidence interval.
 fn band(rate: Rate) -> Markup {
     html! {
         svg.ci height="16" role="img" aria-label={ (percent(rate.seen)) " %, between " (percent(rate.low)) " and " (percent(rate.high)) " %" } {

@@ -1,4 +1,4 @@
-//! What tasks cost: by day, project, workflow, agent and model, and which cost most.
+//! Cost of tasks: by day, project, workflow, agent and model, and the most expensive tasks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,24 +15,24 @@ use crate::page::Content;
 use crate::shared::Shared;
 use crate::words;
 
-/// The lengths of time that can be chosen.
+/// Selectable periods.
 pub const SINCE: [(&str, &str); 4] =
     [("1d", "1 day"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days")];
 
-/// What is to be counted.
+/// Selects what to count.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
-    /// Which time.
+    /// Period.
     pub since: String,
-    /// Of which project.
+    /// Project.
     pub project: String,
-    /// Of which workflow.
+    /// Workflow.
     pub workflow: String,
 }
 
 impl Wanted {
-    /// The time that was chosen, in words and as its first moment.
+    /// Returns the selected period: its name, its description and its start.
     pub fn time(&self, now: Timestamp) -> (&'static str, &'static str, Timestamp) {
         let (key, words) =
             SINCE.into_iter().find(|(key, _)| *key == self.since).unwrap_or(("30d", "30 days"));
@@ -40,7 +40,7 @@ impl Wanted {
         (key, words, Timestamp(now.0 - i64::try_from(length.as_millis()).unwrap_or(0)))
     }
 
-    /// The form that changes it.
+    /// Renders the form that changes the selection.
     pub fn form(&self, address: &str, index: &TaskIndex, chosen: &str) -> Markup {
         let mut projects: Vec<&str> = index.all().map(|task| &*task.project).collect();
         let mut workflows: Vec<&str> = index.all().map(|task| &*task.workflow).collect();
@@ -61,14 +61,14 @@ impl Wanted {
         }
     }
 
-    /// Whether a task is counted.
+    /// Returns whether a task is counted.
     pub fn fits(&self, task: &acquit_app::index::IndexedTask) -> bool {
         (self.project.is_empty() || *task.project == *self.project)
             && (self.workflow.is_empty() || *task.workflow == *self.workflow)
     }
 }
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let now = store.now()?;
     let (key, length, since) = wanted.time(now);
@@ -112,10 +112,10 @@ fn share(part: u64, whole: u64) -> String {
     (part * 100).checked_div(whole).map_or_else(|| "–".to_owned(), |percent| format!("{percent} %"))
 }
 
-/// A bar for each day.
+/// Draws a bar for each day.
 fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
     const DAY: i64 = 86_400_000;
-    // A day is 23 to 25 hours long, so the middle of each is looked at.
+    // A day has 23 to 25 hours, so start from the middle of each day.
     let first = words::midnight(since);
     let count = usize::try_from((now.0 - first.0) / DAY + 1).unwrap_or(1).min(92);
     let moments: Vec<Timestamp> = (0..count)

@@ -1,4 +1,4 @@
-//! What a task changed, by file, with what gates say at the lines.
+//! The diff of a task by file, with the findings of gates at their lines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::page::{Content, Sign};
 use crate::shared::Shared;
 use crate::words;
 
-/// So many lines of a diff are on the page.
+/// Maximum number of diff lines on the page.
 const MOST_LINES: usize = 5_000;
-/// A file with more changed lines is folded.
+/// A file with more changed lines than this is collapsed.
 const LARGE: usize = 400;
 
-/// So many lines of a diff are where a person decides about it; the rest is on its page.
+/// Maximum number of diff lines in a request for a decision. The rest is on its own page.
 const SHORT_LINES: usize = 400;
 
-/// One file of a diff, as it is printed.
+/// One file of a diff, as git prints it.
 struct File<'t> {
     name: String,
     lines: Vec<&'t str>,
 }
 
-/// What a gate says about a line.
+/// A finding of a gate about a line.
 struct Remark {
     gate: String,
     leg: u32,
@@ -41,7 +41,7 @@ struct Remark {
 /// Remarks by file and line.
 type Remarks = BTreeMap<String, BTreeMap<u64, Vec<Remark>>>;
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Content, Error> {
     let task = store.task(id)?;
     let runs = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
@@ -66,7 +66,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
     Ok(Content { title: format!("Diff of {id}"), task: Some(id), body })
 }
 
-/// The diff where a person decides about it: the first lines open, the rest by a link.
+/// Renders the diff in a request for a decision: the first lines, and a link to the rest.
 pub fn short(diff: &TaskDiff, task: TaskId) -> Markup {
     let lines = String::from_utf8_lossy(&diff.text).lines().count();
     html! {
@@ -87,7 +87,7 @@ fn files_of(diff: &TaskDiff, most: usize, remarks: &Remarks) -> Markup {
     html! { @for (file, room) in files.iter().zip(room) { (draw(file, room, changed(file), remarks.get(&file.name))) } }
 }
 
-/// What the newest verdicts say about lines.
+/// Returns the line findings of the newest verdicts.
 fn remarks(history: &History) -> Remarks {
     let mut all = Remarks::new();
     for verdict in history.newest_verdicts() {
@@ -134,7 +134,7 @@ fn files(text: &str) -> Vec<File<'_>> {
     files
 }
 
-/// Lines of a file's part of a diff that people read.
+/// Returns the lines of a file's diff that people read.
 fn readable<'t>(file: &File<'t>) -> impl Iterator<Item = &'t str> {
     let mut inside = false;
     let known = ["Binary", "rename", "new file", "deleted", "old mode", "new mode"];
@@ -162,7 +162,7 @@ fn draw(
                 @if let Some((added, removed)) = changed.and_then(|it| it.added.zip(it.removed)) { " " span.ok { "+" (added) } " " span.no { "−" (removed) } }
                 @if count > 0 { " " span.tag { (words::count(count, "remark")) } }
             }
-            // What gates say about lines that did not change.
+            // Findings about lines that did not change.
             @for (line, all) in remarks.into_iter().flatten().filter(|(line, _)| !is_shown(**line)) { @for one in all { div.panel-body { span.dim { "line " (line) } (remark(one)) } } }
             @if !body.is_empty() {
                 div.scroll tabindex="0" role="region" aria-label={ "Changes of " (words::line(&file.name, 300)) } { table.code { tbody {
@@ -186,7 +186,7 @@ fn class(line: &str) -> &'static str {
     }
 }
 
-/// Each line with its numbers before and after the change; none where it has none.
+/// Returns each line with its numbers before and after the change; empty where it has none.
 fn numbered<'t>(lines: &[&'t str]) -> Vec<(&'t str, (String, String))> {
     let (mut old, mut new) = (0_u64, 0_u64);
     let mut all = Vec::with_capacity(lines.len());

@@ -1,4 +1,4 @@
-//! The diffs that were shown last. Two commits always have the same one, so it is made once.
+//! Cache of the last shown diffs. The diff of two commits never changes, so it is computed once.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,18 +9,18 @@ use acquit_core::store::Store;
 use acquit_core::task::Task;
 use acquit_run::git::Form;
 
-/// So many diffs are kept.
+/// Maximum number of cached diffs.
 const KEPT: usize = 24;
 
-/// A diff, and the two commits that it lies between.
+/// A diff and its two commits.
 type Between = ((String, String), Arc<TaskDiff>);
 
-/// The diffs that were shown last.
+/// The last shown diffs.
 #[derive(Default)]
 pub struct Diffs(Mutex<VecDeque<Between>>);
 
 impl Diffs {
-    /// The diff of a task's work.
+    /// Returns the diff of a task's work.
     pub fn get(&self, app: &App, store: &mut dyn Store, task: &Task) -> Result<Arc<TaskDiff>, Error> {
         let between = (task.base().to_owned(), task.tip.clone());
         let known = |kept: &VecDeque<Between>| {
@@ -30,7 +30,7 @@ impl Diffs {
             return Ok(diff);
         }
         let diff = Arc::new(app.diff(store, task.id(), Form::Patch)?);
-        // A tree that is worked on is another one in a moment.
+        // Don't cache the diff of a tree that is being changed.
         if diff.tip.is_some() {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push_back((between, Arc::clone(&diff)));

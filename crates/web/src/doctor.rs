@@ -1,4 +1,4 @@
-//! What this machine can enforce and what it lacks, as `acquit doctor` says it.
+//! What this machine can enforce and what it lacks, as `acquit doctor` reports it.
 
 use acquit_app::{App, doctor};
 use acquit_run::sandbox::machine::{Ability, Need, State};
@@ -8,7 +8,7 @@ use crate::page::Content;
 use crate::page::Sign;
 use crate::words;
 
-/// The page.
+/// Renders the page.
 pub fn content(app: &App) -> Content {
     let list = doctor::examine(app);
     let lacking = list.iter().filter(|ability| !ability.is_there()).count();

@@ -1,4 +1,5 @@
-//! A workflow as a drawing: stages in a row, ways back above them, fixes below, with how often each way was taken and which tasks are where.
+//! Draws a workflow: stages in a row, back transitions above them, fixes below, with how often each transition was
+//! taken and where tasks are.
 
 use acquit_app::flow::{Arrow, Flow, Here, StageFigures};
 use acquit_app::index::repairs;
@@ -8,20 +9,20 @@ use maud::{Markup, html};
 use crate::page::{Sign, arrow_heads};
 use crate::words;
 
-/// The distance of two boxes.
+/// Distance between two boxes.
 const STEP: usize = 168;
-/// The width of a box.
+/// Width of a box.
 const BOX: usize = 128;
-/// The height of a box.
+/// Height of a box.
 const TALL: usize = 76;
-/// Where the first box begins.
+/// Start of the first box.
 const LEFT: usize = 52;
-/// The distance of two ways above the boxes.
+/// Distance between two transitions above the boxes.
 const LEVEL: usize = 30;
-/// So many tasks are named in a box; the rest is counted.
+/// Maximum number of tasks to name in a box. The rest is counted.
 const NAMED: usize = 2;
 
-/// A way above the boxes.
+/// A transition above the boxes.
 struct Arc {
     from: usize,
     to: usize,
@@ -29,12 +30,12 @@ struct Arc {
     back: bool,
 }
 
-/// The main stages, in order.
+/// Returns the main stages, in order.
 fn main(workflow: &Workflow) -> Vec<&Stage> {
     workflow.stages.iter().filter(|stage| !repairs(workflow, stage)).collect()
 }
 
-/// How often a way was taken, by whichever of its outcomes.
+/// Returns how often a transition was taken, by one outcome or by any.
 fn taken(flow: &Flow, from: Option<&str>, to: Option<&str>, outcome: Option<&str>) -> u64 {
     let fits = |arrow: &Arrow| {
         arrow.from.as_deref() == from
@@ -44,13 +45,13 @@ fn taken(flow: &Flow, from: Option<&str>, to: Option<&str>, outcome: Option<&str
     flow.arrows.iter().filter(|(arrow, _)| fits(arrow)).map(|(_, count)| count).sum()
 }
 
-/// How thick a line is for a number of times.
+/// Returns the thickness of a line for a count.
 fn thickness(count: u64, most: u64) -> String {
     let share = u32::try_from(count * 100 / most.max(1)).unwrap_or(100);
     format!("{:.1}", 1.0 + 2.5 * f64::from(share) / 100.0)
 }
 
-/// The drawing.
+/// Renders the drawing.
 pub fn draw(workflow: &Workflow, flow: &Flow) -> Markup {
     let stages = main(workflow);
     let position = |name: &str| stages.iter().position(|stage| stage.name.as_str() == name);
@@ -104,7 +105,7 @@ pub fn draw(workflow: &Workflow, flow: &Flow) -> Markup {
     }
 }
 
-/// The stage that repairs another, and the outcome by which it is entered.
+/// Returns the stage that repairs another, and the outcome that leads there.
 fn below<'w>(workflow: &'w Workflow, stage: &'w Stage) -> Option<(&'w str, &'static str)> {
     let merges = matches!(stage.work, Work::Action { .. });
     let fix = stage.fix.as_ref().map(|fix| (fix.as_str(), "rejected"));
@@ -112,7 +113,7 @@ fn below<'w>(workflow: &'w Workflow, stage: &'w Stage) -> Option<(&'w str, &'sta
 }
 
 fn bow(arc: &Arc, level: usize, top: usize) -> Markup {
-    // Several ways lead to one box, so they end side by side.
+    // Several transitions lead to one box, so their ends are placed side by side.
     let shift = 20 + level % 5 * 18;
     let (from, to) = (LEFT + arc.from * STEP + BOX / 2 + level % 3 * 10, LEFT + arc.to * STEP + shift);
     let y = top - LEVEL * (level + 1) + LEVEL / 2;
@@ -150,7 +151,7 @@ fn stage_box(stage: &Stage, figures: Option<&StageFigures>, x: usize, y: usize) 
     }
 }
 
-/// The tasks that are at a stage now.
+/// Renders the tasks that are at a stage now.
 fn tasks_here(figures: &StageFigures, x: usize, y: usize) -> Markup {
     let sign = |here: Here| match here {
         Here::Needs => Sign::Needs,

@@ -1,4 +1,4 @@
-//! Everything that waits for a person, each with its form, and what others have answered lately.
+//! All open requests to people with their forms, and recent answers of others.
 
 use acquit_app::Error;
 use acquit_core::store::Store;
@@ -11,13 +11,13 @@ use crate::request::{self, Subject};
 use crate::shared::Shared;
 use crate::words;
 
-/// So many requests are on the page. Who has more answers some first.
+/// Maximum number of requests on the page. Further ones appear when some are answered.
 const MOST: u32 = 50;
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error> {
     let (mut tasks, more) = shared.app.inbox(store, None, MOST)?;
-    // Who waits longest comes first.
+    // The longest-waiting task comes first.
     tasks.reverse();
     let now = store.now()?;
     let mut all = Vec::new();

@@ -1,20 +1,22 @@
-//! The dashboard of acquit: pages that a server renders, live by server-sent events.
+//! The dashboard of acquit: server-rendered pages, updated live with server-sent events.
 //!
-//! It is a second caller of the use cases in `acquit_app`, beside the command line, and decides nothing itself. Every page works as plain HTML
-//! with links and forms; our own small script only brings what is new. All of it is in the binary.
+//! It calls the use cases in `acquit_app`, like the command line, and makes no decisions itself. Every page works as
+//! plain HTML with links and forms; our own small script only fetches updates. Everything is in the binary.
 //!
-//! **One process beside the daemon.** `acquit serve` starts it and starts it again if it dies. Neither a page that panics nor a browser
-//! that asks too much reaches the daemon.
+//! **A separate process beside the daemon.** `acquit serve` starts it, and restarts it if it dies. Neither a page that
+//! panics nor a browser that asks too much affects the daemon.
 //!
-//! **Why axum and maud.** tokio is in the tree anyway (by `postgres`), axum on top of it adds hyper and a dozen small crates without a
-//! build step of their own; a viewer of a live page is a task and not a thread, so five hundred of them are cheap. A server of our own would have to get HTTP/1.1
-//! right against hostile clients. maud checks templates when they are compiled and escapes every value, so a forgotten call
-//! cannot make an agent's text into markup.
+//! **Why axum and maud.** tokio is a dependency anyway (through `postgres`). axum adds hyper and a dozen small crates
+//! without build scripts. A viewer of a live page is a task and not a thread, so five hundred of them are cheap. A
+//! server of our own would have to handle HTTP/1.1 correctly against hostile clients. maud checks templates at compile
+//! time and escapes every value, so a forgotten call cannot turn an agent's text into markup.
 //!
-//! **Who may look.** See [`access`]: loopback only unless there is TLS or a named proxy, the owner's token, named tokens with roles, cookies that
-//! no script reads, checks of `Host` and `Origin`, and a content security policy under which an injected script would not run.
+//! **Access control.** See [`access`]: loopback only unless there is TLS or a named proxy, the owner's token, named
+//! tokens with roles, cookies that no script can read, checks of `Host` and `Origin`, and a content security policy
+//! that blocks injected scripts.
 //!
-//! **The API** for programs is in `api`: the same use cases with JSON, described by an OpenAPI document that is made from its types.
+//! **The API** for programs is in `api`: the same use cases with JSON, described by an OpenAPI document that is
+//! generated from its types.
 
 pub mod access;
 mod actions;

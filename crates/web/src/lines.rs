@@ -1,4 +1,5 @@
-//! Lines of a transcript: words, thinking dimmed, tool calls folded, diffs coloured, what was searched for marked, and an address for each line.
+//! Lines of a transcript: text, dimmed thinking, collapsed tool calls, colored diffs, highlighted search terms, and an
+//! anchor for each line.
 
 use acquit_core::agent::{AgentEvent, Item};
 use acquit_core::ids::LegId;
@@ -8,10 +9,10 @@ use serde_json::Value;
 use crate::page::Sign;
 use crate::words;
 
-/// A diff with more lines is cut.
+/// Maximum number of lines of a diff. The rest is cut.
 const DIFF_LINES: usize = 400;
 
-/// Things that were said, one after another. `first` numbers them from there; without it each shows a mark instead.
+/// Renders items one after another. Numbers them from `first` on; without it, each shows a mark instead.
 pub fn lines(items: &[Item], leg: LegId, first: Option<u64>, find: &str) -> Markup {
     let shown = items.iter().filter(|item| is_shown(&item.said));
     html! {
@@ -21,12 +22,12 @@ pub fn lines(items: &[Item], leg: LegId, first: Option<u64>, find: &str) -> Mark
     }
 }
 
-/// Whether an item is one that people read.
+/// Returns whether people read this kind of item.
 pub fn is_shown(said: &AgentEvent) -> bool {
     !matches!(said, AgentEvent::Usage(_) | AgentEvent::Session { .. } | AgentEvent::Unknown { .. })
 }
 
-/// One line, with the address at which it can be found again.
+/// Renders one line, with an anchor to link to it.
 pub fn line(item: &Item, leg: LegId, number: Option<u64>, find: &str) -> Markup {
     let id = format!("l{}-{}", leg.number, item.offset);
     html! {
@@ -68,7 +69,7 @@ fn one(said: &AgentEvent, find: &str) -> Markup {
     }
 }
 
-/// A tool call: edits are open and show their change, everything else is folded.
+/// Renders a tool call: edits are open and show their diff, everything else is collapsed.
 fn tool_use(name: &str, input: &str, find: &str) -> Markup {
     let arguments: Option<Value> = serde_json::from_str(input).ok();
     let text = |key: &str| arguments.as_ref()?.get(key)?.as_str();
@@ -88,7 +89,7 @@ fn tool_use(name: &str, input: &str, find: &str) -> Markup {
     }
 }
 
-/// Arguments one below the other, with their line breaks; what is no JSON as it stands.
+/// Formats arguments one per line, with their line breaks. Returns text that is not JSON unchanged.
 fn pretty(arguments: Option<&Value>, input: &str) -> String {
     let Some(Value::Object(map)) = arguments else { return input.to_owned() };
     let one = |(key, value): (&String, &Value)| match value {
@@ -99,7 +100,7 @@ fn pretty(arguments: Option<&Value>, input: &str) -> String {
     map.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a text is a patch.
+/// Returns whether a text is a patch.
 fn is_diff(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("@@ ")) && text.lines().any(|line| line.starts_with(['+', '-']))
 }
@@ -118,14 +119,14 @@ fn has(text: &str, find: &str) -> bool {
     !find.is_empty() && text.to_lowercase().contains(&find.to_lowercase())
 }
 
-/// A text with what was searched for marked.
+/// Renders a text with the search term highlighted.
 fn marked(text: &str, find: &str) -> Markup {
     let shown = words::text(text);
     if find.is_empty() {
         return html! { (shown) };
     }
     let (low, wanted) = (shown.to_lowercase(), find.to_lowercase());
-    // Where case changes the length of a letter, places would not fit.
+    // If lowercasing changes the length of a letter, offsets would not match.
     if low.len() != shown.len() {
         return html! { (shown) };
     }

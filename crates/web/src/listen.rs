@@ -1,7 +1,8 @@
-//! Connections: how many, how long their headers may take, and TLS where the server has a certificate.
+//! Accepts connections: limits their number and the time for their headers, and uses TLS if the server has a
+//! certificate.
 //!
-//! The server of axum gives a client all the time it wants to send its headers, so that a few hundred connections that say nothing
-//! would keep everybody out. Here each has a limit.
+//! axum's own server lets a client take as long as it wants to send its headers, so a few hundred silent connections
+//! would lock everyone out. Here each connection has a timeout.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -22,16 +23,16 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
-/// How many connections are open at the same time. Others wait to be accepted.
+/// Maximum number of open connections. Others wait to be accepted.
 const CONNECTIONS: usize = 2_000;
-/// How long the headers of a request may take, and a handshake.
+/// Timeout for the headers of a request, and for a TLS handshake.
 const HEADERS: Duration = Duration::from_secs(10);
-/// The most that all headers of a request may take up.
+/// Maximum total size of the headers of a request.
 const BUFFER: usize = 64 * 1024;
 /// How long to wait when the system has no more file descriptors.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
-/// The address of a client.
+/// Address of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
@@ -79,7 +80,7 @@ async fn connection(
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(BUFFER);
-    // A client that breaks off is no event.
+    // Ignore clients that disconnect.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
 }
 

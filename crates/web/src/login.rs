@@ -1,4 +1,4 @@
-//! Logging in and out: by a link, by a token, and the cookie that both set.
+//! Login and logout: by a link or a token, and the cookie that both set.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::shared::{Client, Shared, told};
 use crate::{actions, page};
 
 #[derive(Deserialize)]
-/// What stands in a login link.
+/// Query of a login link.
 pub struct Code {
     code: Option<String>,
 }
@@ -34,7 +34,7 @@ pub async fn login(State(shared): State<Arc<Shared>>, Query(query): Query<Code>)
     }
 }
 
-/// Takes a token.
+/// Logs in with a token.
 pub async fn login_by_token(
     State(shared): State<Arc<Shared>>,
     Extension(Client(client)): Extension<Client>,
@@ -45,12 +45,13 @@ pub async fn login_by_token(
     if let Some(caller) = shared.guard.by_token(given.get("token").unwrap_or_default().trim()) {
         return welcome(&shared, &caller, now);
     }
-    // The next one has to wait if it were too many.
+    // Ignore the result here: the next attempt has to wait if this was one too many.
     let _ = shared.guesses.take(&client, Instant::now());
     refused(StatusCode::UNAUTHORIZED, "This is not the token.")
 }
 
-/// Sets the cookie. The next page is asked for by this one: after a redirect from elsewhere a browser would keep a strict cookie to itself.
+/// Sets the cookie. The page itself opens the next one: after a redirect from elsewhere, a browser would not send a
+/// strict cookie.
 fn welcome(shared: &Shared, caller: &Caller, now: Timestamp) -> Response {
     let cookie = match shared.guard.session(caller, now) {
         Ok(cookie) => cookie,
@@ -72,7 +73,7 @@ pub async fn logout(State(shared): State<Arc<Shared>>) -> Response {
     ([(header::SET_COOKIE, cookie)], refused(StatusCode::OK, "You are logged out.")).into_response()
 }
 
-/// The page for who is not let in.
+/// Renders the page for a rejected caller.
 pub fn refused(status: StatusCode, why: &str) -> Response {
     let body = html! {
         h1 { "Log in to acquit" }

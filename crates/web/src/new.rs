@@ -11,14 +11,14 @@ use crate::actions::Fields;
 use crate::page::{Content, Sign};
 use crate::words;
 
-/// Which repository the form is for.
+/// Selects the repository.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Wanted {
     #[serde(default)]
     project: String,
 }
 
-/// The page.
+/// Renders the page.
 pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let places = app.places(store)?;
     let usable = places.iter().any(|place| place.choices.is_ok());
@@ -72,7 +72,7 @@ fn form(place: &Place, places: &[Place]) -> Markup {
     }
 }
 
-/// Adds the task that a form describes. `None` if the form lacks something.
+/// Adds the task of a form. `None` if the form lacks something.
 pub fn add(app: &App, store: &mut dyn Store, form: &Fields) -> Result<Option<TaskId>, Error> {
     let Some(wanted) = read(form) else { return Ok(None) };
     let (project, new) = wanted;
@@ -103,7 +103,7 @@ fn read(form: &Fields) -> Option<(String, NewTask)> {
     Some((text("project")?, new))
 }
 
-/// Dollars as people write them, in millionths.
+/// Parses an amount of dollars as people write it, to millionths.
 fn micros(text: &str) -> Option<u64> {
     let amount: f64 = text.replace(',', ".").parse().ok()?;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded just here")]

@@ -1,4 +1,4 @@
-//! Schedules: when each runs next, and what its past nights came to.
+//! Schedules: when each runs next, and the results of its past nights.
 
 use acquit_app::schedules::{Paused, Scheduled, schedules};
 use acquit_app::{App, Error};
@@ -12,12 +12,12 @@ use maud::{Markup, html};
 use crate::page::{Content, Sign};
 use crate::words;
 
-/// So many runs to come are shown.
+/// Number of next runs to show.
 const NEXT: usize = 3;
-/// So many past nights of each schedule are shown.
+/// Number of past nights of each schedule to show.
 const PAST: u32 = 30;
 
-/// The page.
+/// Renders the page.
 pub fn content(app: &App, store: &mut dyn Store) -> Result<Content, Error> {
     let now = store.now()?;
     let (all, untrusted) = schedules(app, store, NEXT, PAST)?;
@@ -41,7 +41,7 @@ pub fn content(app: &App, store: &mut dyn Store) -> Result<Content, Error> {
     Ok(Content { title: "Nights".to_owned(), task: None, body })
 }
 
-/// A moment by the schedule's own clock.
+/// Formats a time in the schedule's time zone.
 fn local(at: Timestamp, zone: Option<&str>) -> String {
     let zone = zone.map_or_else(TimeZone::system, |name| TimeZone::get(name).unwrap_or(TimeZone::UTC));
     let zoned = jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_zoned(zone));
@@ -106,7 +106,7 @@ fn past(night: &Night, entries: &[Entry], zone: Option<&str>) -> Markup {
     }
 }
 
-/// What came of a repository.
+/// Returns the sign and word for the result of a repository.
 fn came(result: &Came) -> (Sign, &'static str) {
     match result {
         Came::Requested { .. } => (Sign::Proven, "pull request"),
@@ -122,7 +122,7 @@ fn came(result: &Came) -> (Sign, &'static str) {
     }
 }
 
-/// How often each thing came of it.
+/// Counts the results by kind.
 fn counted(entries: &[Entry]) -> Vec<(Sign, usize, &'static str)> {
     let mut all: Vec<(Sign, usize, &'static str)> = Vec::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! The frame of every page: head, navigation, signs of state, and what a page without content says.
+//! The frame of every page: head, navigation, status signs, and messages of pages without content.
 
 use acquit_core::ids::TaskId;
 use acquit_core::time::Timestamp;
@@ -8,30 +8,30 @@ use crate::words;
 
 /// A page without its frame.
 pub struct Content {
-    /// The browser's title.
+    /// Title of the browser window.
     pub title: String,
-    /// The task that it is about.
+    /// Task the page is about.
     pub task: Option<TaskId>,
-    /// What it shows.
+    /// Content.
     pub body: Markup,
 }
 
-/// Which page is open, for the navigation.
+/// The open page, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The board.
     Board,
-    /// What waits for a person.
+    /// Open requests to people.
     Inbox,
     /// Workflows.
     Workflows,
     /// Schedules and their nights.
     Nights,
-    /// What it cost.
+    /// Costs.
     Costs,
-    /// How agents compare.
+    /// Comparison of agents.
     Agents,
-    /// Something that does not change while one looks: settings, a form, what the machine lacks.
+    /// A page without live updates: settings, a form, the state of the machine.
     Still,
     /// One task, or none of these.
     Elsewhere,
@@ -40,26 +40,26 @@ pub enum Place {
 /// What the frame shows around a page.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Which page.
+    /// The open page.
     pub place: Place,
-    /// The browser's title.
+    /// Title of the browser window.
     pub title: String,
-    /// How many tasks wait for a person.
+    /// Number of tasks that wait for a person.
     pub waiting: usize,
-    /// The newest event that the page knows; `None` for pages that do not change.
+    /// Newest event the page knows; `None` for pages without live updates.
     pub seq: Option<i64>,
-    /// The task that the page is about.
+    /// Task the page is about.
     pub task: Option<String>,
-    /// When it was made.
+    /// Time at which the page was rendered.
     pub now: Timestamp,
-    /// The colours that the person chose.
+    /// Selected theme.
     pub theme: Theme,
 }
 
-/// The colours that a person chose.
+/// Color theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Those of the system.
+    /// Follow the system.
     #[default]
     Auto,
     /// Dark on light.
@@ -69,45 +69,45 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// All of them with their names.
+    /// All themes with their names.
     pub const ALL: [(&str, Self); 3] = [("auto", Self::Auto), ("light", Self::Light), ("dark", Self::Dark)];
 
-    /// The theme of that name; the system's for every other name.
+    /// Returns the theme with this name; `Auto` for any other name.
     pub fn named(name: &str) -> Self {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, theme)| *theme).unwrap_or_default()
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, theme)| *theme == self).map_or("auto", |(name, _)| name)
     }
 }
 
-/// The state of something: a sign, a colour and a word.
+/// A status: a sign, a color and a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// A request is open.
+    /// A request to a person is open.
     Needs,
     /// A leg runs.
     Runs,
-    /// It waits for something that is not a person.
+    /// Waits for something other than a person.
     Waits,
     /// Nothing has happened yet.
     Queued,
     /// Still to come, in a path.
     ToCome,
-    /// It stood its gates.
+    /// Passed its gates.
     Proven,
-    /// Gates overruled it, or it came to nothing.
+    /// Rejected by gates, or failed.
     Rejected,
-    /// Over, and nothing was delivered.
+    /// Ended without delivering anything.
     Without,
-    /// Found, and rejects nothing.
+    /// A finding that rejects nothing.
     Noted,
 }
 
 impl Sign {
-    /// The name of its drawing and of its colour.
+    /// Returns the name of its drawing and color.
     pub fn class(self) -> &'static str {
         match self {
             Self::Needs => "needs",
@@ -122,7 +122,7 @@ impl Sign {
         }
     }
 
-    /// Its word.
+    /// Returns its word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Needs => "needs you",
@@ -137,18 +137,18 @@ impl Sign {
         }
     }
 
-    /// The sign with its word for those who do not see it.
+    /// Renders the sign with its word as a label for screen readers.
     pub fn named(self) -> Markup {
         html! { svg class={ "i " (self.class()) } role="img" aria-label=(self.word()) { use href={ "#i-" (self.class()) } {} } }
     }
 
-    /// The sign beside its word.
+    /// Renders the sign for use beside its word.
     pub fn bare(self) -> Markup {
         html! { svg class={ "i " (self.class()) } aria-hidden="true" { use href={ "#i-" (self.class()) } {} } }
     }
 }
 
-/// The keys that the script knows.
+/// Keys that the script handles.
 const KEYS: [(&str, &str); 10] = [
     ("g b", "board"),
     ("g i", "inbox"),
@@ -162,7 +162,7 @@ const KEYS: [(&str, &str); 10] = [
     ("[ ]", "leg before, after"),
 ];
 
-/// Heads of arrows for a drawing: plain, `-bad`, `-good` and `-ahead`.
+/// Arrow heads for a drawing: plain, `-bad`, `-good` and `-ahead`.
 pub fn arrow_heads(name: &str) -> Markup {
     html! {
         defs { @for (kind, class) in [("", "head"), ("-bad", "head bad"), ("-good", "head good"), ("-ahead", "head ahead")] {
@@ -171,10 +171,10 @@ pub fn arrow_heads(name: &str) -> Markup {
     }
 }
 
-/// The drawings of all signs. Constant text of ours.
+/// Drawings of all signs. Constant text of our own.
 const SIGNS: &str = include_str!("signs.svg");
 
-/// A whole page.
+/// Renders a whole page.
 pub fn page(frame: &Frame, content: Markup) -> String {
     let theme = (frame.theme != Theme::Auto).then(|| frame.theme.name());
     let at = |place: Place| (frame.place == place).then_some("page");
@@ -240,7 +240,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
     whole.into_string()
 }
 
-/// A page that says one thing: an error, or that there is nothing.
+/// Renders a page with one message: an error, or that there is nothing.
 pub fn message(title: &str, text: &str, hint: Option<&str>) -> Markup {
     html! {
         h1 { (title) }
@@ -250,7 +250,7 @@ pub fn message(title: &str, text: &str, hint: Option<&str>) -> Markup {
     }
 }
 
-/// A page for those who are not logged in: it knows nothing and shows nothing.
+/// Renders a page for callers who are not logged in. It shows no data.
 pub fn outside(title: &str, content: Markup) -> String {
     let whole = html! {
         (DOCTYPE)
@@ -268,7 +268,7 @@ pub fn outside(title: &str, content: Markup) -> String {
     whole.into_string()
 }
 
-/// A moment as an element that the script keeps counting.
+/// Renders a time as an element that the script keeps updating.
 pub fn since(at: Timestamp, now: Timestamp) -> Markup {
     html! { time datetime=(words::datetime(at)) data-since=(at.0) { (words::length(now.since(at))) } }
 }

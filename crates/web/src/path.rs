@@ -1,4 +1,5 @@
-//! The way of a task through its workflow, drawn: a node for each stage, a mark for each rejected try, the name of the current one.
+//! Draws a task's path through its workflow: a node for each stage, a mark for each rejected attempt, and the name of
+//! the current stage.
 
 use acquit_app::index::{StageShape, repairs};
 use acquit_core::leg::{Ending, Entry, Purpose};
@@ -8,22 +9,22 @@ use maud::{Markup, html};
 
 use crate::page::Sign;
 
-/// A stage as it stands in one task.
+/// A stage with its status in one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// How it stands.
+    /// Status.
     pub sign: Sign,
-    /// How many tries did not pass.
+    /// Number of attempts that did not pass.
     pub failed: usize,
-    /// How many legs it had.
+    /// Number of legs.
     pub tries: usize,
-    /// Whether the task stands here.
+    /// Whether it is the current stage.
     pub current: bool,
 }
 
-/// The stage that a leg counts for: work on a stage's failures counts for that stage.
+/// Returns the stage that a leg counts for. Work on a stage's failures counts for that stage.
 fn subject(entry: &Entry) -> &str {
     match &entry.purpose {
         Purpose::Fix { of, .. } => of.as_str(),
@@ -32,18 +33,18 @@ fn subject(entry: &Entry) -> &str {
     }
 }
 
-/// What a stage is, for a drawing.
+/// Kind of a stage in a drawing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Legs do it.
+    /// Done by legs.
     Work,
-    /// Legs do it, where another stage was rejected.
+    /// Done by legs, after another stage was rejected.
     Repairs,
-    /// A person does it, without a leg.
+    /// Done by a person, without a leg.
     Person,
 }
 
-/// The stages of a task's workflow, without those that only repair what others did.
+/// Returns the stages of a task's workflow, without those that only repair others.
 pub(crate) fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
     let stages = workflow.stages.iter();
     let kind = |stage: &Stage| match &stage.work {
@@ -54,7 +55,7 @@ pub(crate) fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
     drawn(task, stages.map(|stage| (stage.name.as_str(), kind(stage))), here)
 }
 
-/// The same where only the shape of the workflow is known.
+/// Like [`nodes`], if only the shape of the workflow is known.
 pub(crate) fn known(task: &Task, stages: &[StageShape], here: Sign) -> Vec<Node> {
     let kind = |stage: &StageShape| match &*stage.who {
         _ if stage.repairs => Kind::Repairs,
@@ -111,7 +112,7 @@ fn drawn<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, Kind)>, here: S
     };
     let shown = stages.filter(|(name, kind)| *kind != Kind::Repairs || current == Some(*name));
     let mut nodes: Vec<(Node, Kind)> = shown.map(|(name, kind)| (node(name), kind)).collect();
-    // What lies behind a task without a leg was left out, or a person did it.
+    // A stage before the last one with a leg, but without a leg of its own, was skipped or done by a person.
     let last = nodes.iter().rposition(|(node, _)| node.tries > 0).unwrap_or(0);
     for (node, kind) in nodes.iter_mut().take(last).filter(|(node, _)| node.tries == 0) {
         node.sign = if *kind == Kind::Person { Sign::Proven } else { Sign::Without };
@@ -119,7 +120,7 @@ fn drawn<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, Kind)>, here: S
     nodes.into_iter().map(|(node, _)| node).collect()
 }
 
-/// In words, for those who do not see the drawing.
+/// Describes the path in words, for screen readers.
 fn in_words(nodes: &[Node]) -> String {
     let word = |node: &Node| match node.failed {
         0 => format!("{} {}", node.name, node.sign.word()),
@@ -128,12 +129,12 @@ fn in_words(nodes: &[Node]) -> String {
     format!("Stages: {}", nodes.iter().map(word).collect::<Vec<_>>().join(", "))
 }
 
-/// The distance of two nodes.
+/// Distance between two nodes.
 const STEP: usize = 34;
-/// The size of a node.
+/// Size of a node.
 const SIZE: usize = 14;
 
-/// The small drawing of a card.
+/// Renders the small drawing of a card.
 pub fn small(nodes: &[Node]) -> Markup {
     if nodes.is_empty() {
         return html! {};
@@ -160,7 +161,7 @@ pub fn small(nodes: &[Node]) -> Markup {
     }
 }
 
-/// Where the name of a node stands, so that it stays within the drawing.
+/// Returns position and anchor of a node's name, so that it stays within the drawing.
 fn anchored(at: usize, count: usize) -> (usize, &'static str) {
     if count > 1 && at + 1 == count {
         (at * STEP + SIZE, "end")

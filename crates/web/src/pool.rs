@@ -1,5 +1,5 @@
-//! The threads that talk to the store. The store's calls block, so a few threads make them, each with a connection of its own that it
-//! opens when it is first needed and closes when nobody asked for a while.
+//! Threads that use the store. The store's calls block, so a few threads make them. Each has its own connection, which
+//! it opens on first use and closes after a period without use.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +9,9 @@ use acquit_app::{App, Error};
 use acquit_core::store::Store;
 use tokio::sync::oneshot;
 
-/// How many questions the store is asked at the same time. Pages take milliseconds; what takes longer is a diff.
+/// Number of concurrent calls to the store. Pages take milliseconds; only diffs take longer.
 const THREADS: usize = 3;
-/// How long a connection that nobody uses stays open.
+/// How long an unused connection stays open.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Whether the connection can be used again.
@@ -21,9 +21,9 @@ enum Connection {
     Broken,
 }
 
-/// An error that may say that the connection to the store is broken.
+/// An error that may mean that the connection to the store is broken.
 pub trait Breaks: From<Error> {
-    /// Whether it does.
+    /// Returns whether the connection is broken.
     fn breaks(&self) -> bool;
 }
 
@@ -34,7 +34,7 @@ impl Breaks for Error {
 }
 
 type Job = Box<dyn FnOnce(&App, &mut dyn Store) -> Connection + Send>;
-/// A job, and what tells that the store could not be opened.
+/// A job, and a callback for the case that the store cannot be opened.
 type Asked = (Job, Box<dyn FnOnce(Error) + Send>);
 
 /// A few threads with a store each.
@@ -56,17 +56,17 @@ impl Pool {
         Ok(Self(sender))
     }
 
-    /// Lets a thread do something with the store. `None` if it did not come to its end.
+    /// Runs a job with the store on one of the threads. `None` if the job panicked.
     pub async fn run<T: Send + 'static, E: Breaks + Send + 'static>(
         &self,
         job: impl FnOnce(&App, &mut dyn Store) -> Result<T, E> + Send + 'static,
     ) -> Option<Result<T, E>> {
         let (sender, receiver) = oneshot::channel();
-        // Whichever of the two is called takes it.
+        // Only one of the two callbacks is called, and takes the sender.
         let answer = Arc::new(Mutex::new(Some(sender)));
         let tell = move |done: Result<T, E>| {
             if let Some(sender) = answer.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                // A browser that went away needs no answer.
+                // A browser that disconnected needs no answer.
                 let _ = sender.send(done);
             }
         };
@@ -104,7 +104,7 @@ fn work(app: &App, receiver: &Mutex<Receiver<Asked>>) {
                 continue;
             }
         };
-        // A page that panics must not take the thread with it. Its connection is dropped, and its browser is told.
+        // A page that panics must not end the thread. Its connection is dropped, and the browser gets an error.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(app, store.as_mut())));
         if matches!(done, Ok(Connection::Good)) {
             open = Some(store);

@@ -1,4 +1,4 @@
-//! The form of a request: what is asked, what one must know, every way to answer it, and where each way leads.
+//! The form of a request to a person: the question, its background, every way to answer, and where each way leads.
 
 use acquit_app::Error;
 use acquit_app::answer::{Leads, leads};
@@ -20,7 +20,7 @@ use crate::page::{Sign, since};
 use crate::shared::Shared;
 use crate::{diff, words};
 
-/// The most of a plan that is shown where a person decides about it.
+/// Maximum size of a plan in a request for a decision.
 const PLAN: usize = 20_000;
 
 /// What a person decides about.
@@ -28,12 +28,12 @@ pub struct Subject {
     workflow: Workflow,
     verdicts: Vec<Verdict>,
     diff: Option<Arc<TaskDiff>>,
-    /// Since when it is asked.
+    /// When the request was opened.
     pub asked: Option<Timestamp>,
 }
 
 impl Subject {
-    /// Reads what the form of a request shows: for a decision about work its diff and its verdicts.
+    /// Reads what the form shows. For a decision about work, includes its diff and verdicts.
     pub fn read(
         shared: &Shared,
         store: &mut dyn Store,
@@ -56,7 +56,7 @@ impl Subject {
     }
 }
 
-/// The whole panel of a request, without its frame.
+/// Renders the panel of a request, without its frame.
 pub fn article(task: &Task, request: &HumanRequest, subject: &Subject, from: &str, now: Timestamp) -> Markup {
     let seed = &task.seed;
     html! {
@@ -72,7 +72,7 @@ pub fn article(task: &Task, request: &HumanRequest, subject: &Subject, from: &st
     }
 }
 
-/// The question in a line.
+/// Renders the question in one line.
 pub fn headline(task: &Task, request: &HumanRequest) -> Markup {
     html! {
         @match &request.ask {
@@ -152,7 +152,7 @@ fn form(task: &Task, request: &HumanRequest, subject: &Subject, from: &str) -> M
     }
 }
 
-/// Where an answer leads, as a sentence.
+/// Describes in a sentence where an answer leads.
 fn lead(leads: Option<Leads>) -> Markup {
     html! {
         @match leads {
@@ -165,7 +165,7 @@ fn lead(leads: Option<Leads>) -> Markup {
     }
 }
 
-/// Rejecting, with where it leads on the button.
+/// Renders the form to reject, with where that leads on the button.
 fn rejection(action: &str, hidden: &Markup, label: &str, leads: Option<Leads>) -> Markup {
     let button = match &leads {
         Some(Leads::Stage { stage, .. }) => format!("Send back to {stage}"),
@@ -190,7 +190,7 @@ fn choices(action: &str, hidden: &Markup, options: Vec<(String, Option<Leads>)>)
     }
 }
 
-/// One question with its options, its context and room for words.
+/// Renders one question with its options, its context and a text field.
 fn one(number: usize, of: usize, question: &Question) -> Markup {
     let choice = format!("choice-{number}");
     html! {
@@ -216,7 +216,7 @@ fn one(number: usize, of: usize, question: &Question) -> Markup {
     }
 }
 
-/// What a person decides about: the commit, where it goes, what was proven, what was said, and the diff itself.
+/// Renders what a person decides about: the commit, its target, verdicts, remarks and the diff itself.
 fn about(task: &Task, subject: &Subject) -> Markup {
     let stats = task.artifacts.iter().find_map(|artifact| match artifact {
         Artifact::Diff(stats) => Some(stats),
@@ -246,7 +246,7 @@ fn about(task: &Task, subject: &Subject) -> Markup {
     }
 }
 
-/// The tries that did not pass, and why.
+/// Renders the attempts that did not pass, and why.
 fn tries(task: &Task) -> Markup {
     let failed = |past: &&Past| !matches!(past.ending, Ending::Passed { .. } | Ending::Held { .. });
     let all: Vec<&Past> = task.past.iter().filter(failed).collect();
@@ -259,7 +259,7 @@ fn tries(task: &Task) -> Markup {
     }
 }
 
-/// The first line of what each gate said.
+/// Renders the first line of each gate's message.
 fn messages(past: &Past) -> Markup {
     html! { @if let Ending::Rejected { failures, .. } = &past.ending { @for failure in failures { span.said { (words::line(failure.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(), 200)) } } } }
 }

@@ -1,4 +1,5 @@
-//! The large drawing of a task's way: boxes with their legs, fixes below with the gates that sent the work there. On narrow screens, the list of legs.
+//! The large drawing of a task's path: boxes with their legs, and fixes below with the gates that rejected the work. On
+//! narrow screens, a list of legs.
 
 use std::time::Duration;
 
@@ -13,13 +14,13 @@ use crate::page::Sign;
 use crate::path::{Node, nodes};
 use crate::words;
 
-/// The distance of two boxes.
+/// Distance between two boxes.
 const STEP: usize = 160;
-/// The width of a box.
+/// Width of a box.
 const BOX: usize = 136;
-/// Where the boxes of fixes begin.
+/// Start of the boxes of fixes.
 const BELOW: usize = 128;
-/// So many legs fit into a box.
+/// Number of legs that fit into a box.
 const CHIPS: usize = 2;
 
 /// Legs that belong together in the drawing.
@@ -54,7 +55,7 @@ impl<'t> Group<'t> {
     }
 }
 
-/// How a leg stands.
+/// Returns the status of a leg.
 pub fn sign(task: &Task, leg: &Leg) -> Sign {
     let past = task.past.iter().find(|past| past.number == leg.id.number);
     match (leg.state, past.map(|past| &past.ending)) {
@@ -67,7 +68,7 @@ pub fn sign(task: &Task, leg: &Leg) -> Sign {
     }
 }
 
-/// What came of a leg, in a line.
+/// Returns the result of a leg in one line.
 pub fn result(task: &Task, leg: &Leg) -> String {
     let past = task.past.iter().find(|past| past.number == leg.id.number);
     match past.map(|past| &past.ending) {
@@ -84,7 +85,7 @@ pub fn result(task: &Task, leg: &Leg) -> String {
     }
 }
 
-/// The stage that a leg counts for, and whether it repairs it.
+/// Returns the stage that a leg counts for, and whether it repairs that stage.
 fn place(leg: &Leg) -> (&str, bool) {
     fn subject(entry: &acquit_core::leg::Entry) -> &str {
         match &entry.purpose {
@@ -97,7 +98,7 @@ fn place(leg: &Leg) -> (&str, bool) {
     (subject(&leg.entry), repairs)
 }
 
-/// The drawing and the list.
+/// Renders the drawing and the list.
 pub fn route(task: &Task, legs: &[Leg], workflow: &Workflow, here: Sign, now: Timestamp) -> Markup {
     let stops = nodes(task, workflow, here);
     let group = |name: &str, repairs: bool| {

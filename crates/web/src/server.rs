@@ -1,4 +1,4 @@
-//! The server: its routes, what stands before all of them, and how it is started.
+//! The server: its routes, the guard in front of them, and its startup.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -26,15 +26,15 @@ use crate::pool::Pool;
 use crate::shared::{Client, Held, Shared, failed, told};
 use crate::{actions, login, pages};
 
-/// The usual port. Where it is taken and nobody asked for it, another one is used.
+/// Default port. If it is taken and was not requested explicitly, another one is used.
 const PORT: u16 = 4664;
-/// The largest form: an answer of many pages.
+/// Maximum size of a form: an answer of many pages.
 const FORM_LIMIT: usize = 512 * 1024;
 
-/// How long the program that opens a browser may run. Some are the browser itself, so this is never reached.
+/// Timeout of the program that opens a browser. Some are the browser itself, so it is practically unlimited.
 const BROWSER: Duration = Duration::from_hours(24 * 365);
 
-/// Headers of every answer. Nothing but our own files is loaded, run, framed or sent to.
+/// Headers of every response. Nothing but our own files may be loaded, run, framed or sent to.
 const HEADERS: [(&str, &str); 7] = [
     (
         "content-security-policy",
@@ -42,26 +42,26 @@ const HEADERS: [(&str, &str); 7] = [
     ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    // Forms of this server send their origin only if they may send a referrer.
+    // Browsers send the origin of our forms only if they may send a referrer.
     ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
 ];
 
-/// How often somebody at one address may show a wrong token, link or cookie.
+/// Rate limit for wrong tokens, links or cookies from one address.
 const GUESSES: Rate = Rate { burst: 20, every: Duration::from_secs(3) };
 
-/// How the dashboard is served.
+/// How to serve the dashboard.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The address that the person named. Without TLS or a proxy only addresses of the loopback interface are taken.
+    /// Listen address the user asked for. Without TLS or a proxy, only loopback addresses are accepted.
     pub listen: Option<SocketAddr>,
     /// Who can reach it.
     pub exposure: Exposure,
 }
 
-/// Serves until the process ends. `ready` is told the login link as soon as the server listens.
+/// Serves until the process ends. Calls `ready` with the login link as soon as the server listens.
 pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Result<(), Error> {
     let Options { listen: wanted, exposure } = options;
     let listener = listen(wanted, &exposure)?;
@@ -103,7 +103,7 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         .map_err(threads)
 }
 
-/// A login link for the server that was started last, made now.
+/// Creates a login link for the server that was started last.
 pub fn link(app: &App) -> Result<String, Error> {
     let files = Files::below(&app.surroundings.home);
     let reading = |source| Error::File { doing: "read", path: files.address(), source };
@@ -116,8 +116,8 @@ fn url(origin: &str, token: &Token, now: Timestamp) -> std::io::Result<String> {
     Ok(format!("{origin}/login?code={}", token.link_code(now)?))
 }
 
-/// Refuses an address that others can reach in the clear: tokens would pass where anybody between can read them. Also refuses TLS files
-/// that cannot be used.
+/// Rejects an address that others can reach without encryption: anyone on the network path could read tokens. Also
+/// rejects TLS files that cannot be used.
 pub fn check_address(address: Option<SocketAddr>, exposure: &Exposure) -> Result<(), Error> {
     match (exposure, address) {
         (Exposure::Loopback, Some(address)) if !address.ip().is_loopback() => {
@@ -131,10 +131,10 @@ pub fn check_address(address: Option<SocketAddr>, exposure: &Exposure) -> Result
     }
 }
 
-/// Opens the dashboard in a browser. If that fails the person opens the link that was printed.
+/// Opens the dashboard in a browser. If that fails, the user can open the printed link.
 pub fn open_browser(app: &App, link: &str) {
     let files = Files::below(&app.surroundings.home);
-    // Arguments of a process can be read by everybody on the machine, so the browser gets a file that leads it to the link.
+    // Everyone on the machine can read process arguments, so the browser gets a file that redirects it to the link.
     let leads = html! { meta http-equiv="refresh" content={ "0;url=" (link) }; };
     let call = Call {
         program: if cfg!(target_os = "macos") { "open".into() } else { "xdg-open".into() },
@@ -190,10 +190,11 @@ fn router(shared: Arc<Shared>) -> axum::Router {
         .with_state(shared)
 }
 
-/// Paths that show nothing of anybody.
+/// Paths that are served without login, because they show no data.
 const OPEN: [&str; 4] = ["/login", "/style.css", "/live.js", "/icon.svg"];
 
-/// What stands before every page and the API: who asks, from where, what they may, and the headers of the answer.
+/// The guard in front of every page and the API: checks the caller, the origin and the role, and sets the headers of
+/// the response.
 async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
     let api = request.uri().path() == "/api" || request.uri().path().starts_with("/api/");
     let form = request.method() == Method::POST && !api && request.uri().path() != "/login";
@@ -226,7 +227,8 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
     response
 }
 
-/// Who asks; nobody for pages that show nothing of anybody. An error if they may not.
+/// Returns the caller; `None` for a caller without login on a path that shows no data. Returns an error if the caller
+/// has no access.
 fn admitted(shared: &Shared, request: &Request) -> Result<Option<Caller>, Problem> {
     let (headers, path) = (request.headers(), request.uri().path());
     match shared.guard.admit(request.method(), headers) {
@@ -261,7 +263,7 @@ fn admitted(shared: &Shared, request: &Request) -> Result<Option<Caller>, Proble
         );
     };
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    // The API knows the role of each of its routes; forms of pages change something.
+    // API routes check their own roles. Forms of pages change something.
     let harmless = path.starts_with("/api/") || ["/login", "/logout", "/theme"].contains(&path);
     if !reads && !harmless && caller.role < Role::Operator {
         let detail = format!("Your role is {}: you can look, and change nothing.", caller.role.name());
@@ -281,7 +283,7 @@ struct Watched {
     after: Option<i64>,
 }
 
-/// The stream of news.
+/// Streams live updates.
 async fn watch(State(shared): Held, headers: HeaderMap, Query(watched): Query<Watched>) -> Response {
     let Some(place) = shared.live.place() else {
         return told(StatusCode::SERVICE_UNAVAILABLE, "Too many viewers", "Try again later.", None);
@@ -308,7 +310,7 @@ async fn theme(headers: HeaderMap, Form(fields): Form<Vec<(String, String)>>) ->
     let theme = Theme::named(actions::Fields(fields).get("theme").unwrap_or_default());
     let cookie =
         format!("acquit-theme={}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict", theme.name());
-    // The page that the form was on. Only its path counts, so it leads nowhere else.
+    // Return to the page of the form. Only the path is used, so that it cannot lead elsewhere.
     let referer = headers.get(header::REFERER).and_then(|value| value.to_str().ok());
     let path = referer.and_then(|url| {
         url.split_once("://")?.1.find('/').map(|at| &url.split_once("://").map_or("", |it| it.1)[at..])

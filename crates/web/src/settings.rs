@@ -1,4 +1,4 @@
-//! Every setting that holds, with the file and the line that says so.
+//! All settings in effect, with the file and line that set them.
 
 use acquit_app::settings::{Run, Setting, settings};
 use acquit_app::{App, Error};
@@ -9,18 +9,18 @@ use serde::Deserialize;
 use crate::page::{Content, Sign};
 use crate::words;
 
-/// Of which repository.
+/// Selects the repository.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
     project: String,
 }
 
-/// The page.
+/// Renders the page.
 pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let places = app.places(store)?;
     let place = places.iter().find(|place| place.path == wanted.project).or_else(|| places.first());
-    // Files that cannot be read are told of on the page.
+    // The page shows errors of files that cannot be read.
     let read = place.map(|place| {
         let source = acquit_run::git::Source::discover(&app.runtime.git, std::path::Path::new(&place.path))?;
         settings(&app.files(&source)?, &Run::default())

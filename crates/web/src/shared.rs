@@ -1,4 +1,4 @@
-//! What all requests share, and the pages that say why something was not done.
+//! State shared by all HTTP requests, and error pages.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,35 +16,35 @@ use crate::live::Live;
 use crate::page::{self, Theme};
 use crate::pool::Pool;
 
-/// What all requests share.
+/// State shared by all HTTP requests.
 pub struct Shared {
     /// The use cases.
     pub app: Arc<App>,
-    /// The threads that use them.
+    /// Threads that run the use cases.
     pub pool: Pool,
-    /// What happens, for open pages.
+    /// Live events for open pages.
     pub live: Arc<Live>,
-    /// Who may ask.
+    /// Access control.
     pub guard: Guard,
-    /// The diffs that were shown last.
+    /// Cache of the last shown diffs.
     pub diffs: Diffs,
-    /// All tasks, in memory.
+    /// Index of all tasks, in memory.
     pub tasks: Mutex<TaskIndex>,
-    /// How often wrong tokens came from an address.
+    /// Rate limit for wrong tokens, by address.
     pub guesses: Limiter,
-    /// Whether a proxy stands before the server.
+    /// Whether the server is behind a proxy.
     pub proxied: bool,
 }
 
-/// The address of a client, as far as limits go by it.
+/// Address of a client, for rate limits.
 #[derive(Clone, Debug)]
 pub struct Client(pub String);
 
-/// What a handler is given of them.
+/// The shared state as a handler receives it.
 pub type Held = State<Arc<Shared>>;
 
 impl Shared {
-    /// Lets a thread do something in the name of whoever asks.
+    /// Runs a job on a thread of the pool, in the name of the caller.
     pub async fn run_as<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -58,7 +58,8 @@ impl Shared {
         done.await
     }
 
-    /// The address of a client, for limits. A proxy says whom it asks for; what a client itself wrote there is not believed.
+    /// Returns the address of a client, for rate limits. Only trusts what the proxy added to `X-Forwarded-For`, not
+    /// what the client itself wrote there.
     pub fn client(&self, request: &Request) -> String {
         let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back();
         let last = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next().map(str::trim));
@@ -69,7 +70,7 @@ impl Shared {
         }
     }
 
-    /// All tasks, as they are now.
+    /// Returns the up-to-date index of all tasks.
     pub fn index(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
         let mut index = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         index.refresh(store)?;
@@ -77,12 +78,12 @@ impl Shared {
     }
 }
 
-/// A page that says why something was not done.
+/// Renders an error page.
 pub fn told(status: StatusCode, title: &str, text: &str, hint: Option<&str>) -> Response {
     (status, Html(page::outside(title, page::message(title, text, hint)))).into_response()
 }
 
-/// What a browser is told of an error.
+/// Renders the error page of an error.
 pub fn failed(error: Option<&Error>) -> Response {
     let Some(error) = error else {
         return told(
@@ -108,7 +109,7 @@ pub fn failed(error: Option<&Error>) -> Response {
     told(status, "That did not work", &text, error.hint().as_deref())
 }
 
-/// The theme that a person chose, by their cookie.
+/// Returns the theme in the person's cookie.
 pub fn chosen_theme(headers: &HeaderMap) -> Theme {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut named =

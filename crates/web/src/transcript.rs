@@ -1,4 +1,4 @@
-//! What an agent said and did in a leg, and a search through all legs of a task.
+//! The transcript of a leg, and a search through all legs of a task.
 
 use acquit_app::transcript::{self, Part};
 use acquit_app::{App, Error};
@@ -11,12 +11,12 @@ use serde::Deserialize;
 use crate::page::Content;
 use crate::{lines, route, words};
 
-/// How many things a page shows.
+/// Maximum number of items on a page.
 const MOST: usize = 1_000;
-/// How many hits of a search are shown.
+/// Maximum number of search results to show.
 const HITS: usize = 200;
 
-/// Which part of a transcript is wanted.
+/// Selects a part of a transcript.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Wanted {
     from: Option<u64>,
@@ -25,7 +25,7 @@ pub struct Wanted {
     find: String,
 }
 
-/// The page of a leg.
+/// Renders the page of a leg.
 pub fn content(
     app: &App,
     store: &mut dyn Store,
@@ -69,12 +69,12 @@ pub fn content(
     Ok(Content { title: format!("{id}"), task: Some(task), body })
 }
 
-/// The line below a transcript that grows.
+/// Renders the line below a transcript that still grows.
 pub fn follow() -> Markup {
     html! { p #follow .follow { span.hint { "New lines appear here." } button.btn.s type="button" hidden aria-pressed="true" data-follow { "Stop following" } } }
 }
 
-/// The search through all legs.
+/// Renders the form to search all legs.
 pub fn search_form(task: TaskId, find: &str) -> Markup {
     html! {
         form.tools method="get" action={ "/tasks/" (task) "/transcript" } role="search" aria-label="Transcript" {
@@ -85,7 +85,7 @@ pub fn search_form(task: TaskId, find: &str) -> Markup {
     }
 }
 
-/// The page of a search.
+/// Renders the results of a search.
 pub fn search(store: &mut dyn Store, task: TaskId, wanted: &Wanted) -> Result<Content, Error> {
     let known = store.task(task)?;
     let find = wanted.find.trim();

@@ -1,4 +1,4 @@
-//! Text on pages: everything that comes from agents, repositories and people is bounded and made visible here, and escaped by maud.
+//! Text on pages. Text from agents, repositories and people is truncated and made visible here, and escaped by maud.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
 
-/// The longest text that is shown as a whole.
+/// Maximum length of a text that is shown in full.
 const TEXT: usize = 64 * 1024;
 
-/// A text with its lines. Characters that a person would not see, or that reorder what they see, are shown as codes.
+/// Returns a text with its lines. Characters that are invisible or reorder text are shown as codes.
 pub fn text(text: &str) -> String {
     visible(&shorten(text, TEXT))
 }
 
-/// The same in one line of at most so many characters.
+/// Returns a text as one line of at most `most` characters.
 pub fn line(text: &str, most: usize) -> String {
     let mut words = String::new();
     let mut count = 0;
@@ -39,12 +39,12 @@ pub fn line(text: &str, most: usize) -> String {
     visible(&words)
 }
 
-/// A commit as people write it.
+/// Returns an abbreviated commit id.
 pub fn short(commit: &str) -> String {
     visible(commit.get(..10).unwrap_or(commit))
 }
 
-/// A length of time: `12 m 40 s`.
+/// Formats a duration: `12 m 40 s`.
 pub fn length(length: Duration) -> String {
     let seconds = length.as_secs();
     match seconds {
@@ -56,25 +56,25 @@ pub fn length(length: Duration) -> String {
     }
 }
 
-/// A moment in the machine's time zone.
+/// Formats a time in the machine's time zone.
 pub fn moment(at: Timestamp, form: &str) -> String {
     let zoned = jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_zoned(TimeZone::system()));
     zoned.map(|zoned| zoned.strftime(form).to_string()).unwrap_or_default()
 }
 
-/// A moment for `<time datetime>`.
+/// Formats a time for `<time datetime>`.
 pub fn datetime(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_string()).unwrap_or_default()
 }
 
-/// The midnight before a moment, in the machine's time zone.
+/// Returns the midnight before a time, in the machine's time zone.
 pub fn midnight(now: Timestamp) -> Timestamp {
     let day = jiff::Timestamp::from_millisecond(now.0)
         .and_then(|now| now.to_zoned(TimeZone::system()).start_of_day());
     day.map_or(now, |day| Timestamp(day.timestamp().as_millisecond()))
 }
 
-/// An amount of money, or a dash where nobody told one.
+/// Formats an amount of money; a dash if it is unknown.
 pub fn cost(micros: Option<u64>) -> String {
     match micros {
         None => "–".to_owned(),
@@ -85,13 +85,13 @@ pub fn cost(micros: Option<u64>) -> String {
     }
 }
 
-/// What was paid; `≈` where a part of it is the list's price.
+/// Formats a cost; with `≈` if a part of it is estimated from the price list.
 pub fn usage_cost(usage: &Usage) -> String {
     let sign = if usage.estimated() > 0 { "≈" } else { "" };
     if usage.is_empty() { "–".to_owned() } else { format!("{sign}{}", cost(usage.paid())) }
 }
 
-/// A number of tokens.
+/// Formats a number of tokens.
 pub fn tokens(count: u64) -> String {
     match count {
         0 => "–".to_owned(),
@@ -101,7 +101,7 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// A value in an address.
+/// Encodes a value for a URL.
 pub fn encoded(text: &str) -> String {
     let one = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
@@ -110,13 +110,13 @@ pub fn encoded(text: &str) -> String {
     text.bytes().map(one).collect()
 }
 
-/// A bar that is filled as far as something is used up.
+/// Renders a bar that shows how much is used up.
 pub fn meter(part: u64, whole: u64) -> Markup {
     let share = (part.saturating_mul(100)).checked_div(whole).unwrap_or(0).min(100);
     html! { svg.meter width="100%" height="6" aria-hidden="true" { rect.track width="100%" height="6" rx="3" {} rect.fill width={ (share) "%" } height="6" rx="3" {} } }
 }
 
-/// What a leg is about.
+/// Returns the heading of a leg.
 pub fn heading(entry: &Entry) -> String {
     match &entry.purpose {
         Purpose::Work => entry.stage.to_string(),
@@ -130,12 +130,12 @@ pub fn heading(entry: &Entry) -> String {
     }
 }
 
-/// How long a leg ran, until now if it still does.
+/// Returns how long a leg ran; until now if it still runs.
 pub fn took(leg: &Leg, now: Timestamp) -> Duration {
     leg.started.map_or(Duration::ZERO, |started| leg.ended.unwrap_or(now).since(started))
 }
 
-/// `1 task`, `2 tasks`.
+/// Formats a count: `1 task`, `2 tasks`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

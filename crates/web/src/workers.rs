@@ -1,4 +1,4 @@
-//! Workers: the legs that run now, on which machine and in which process, and those that wait for a free worker.
+//! Workers: running legs with their machine and process, and legs that wait for a free worker.
 
 use acquit_app::Error;
 use acquit_core::store::{Lease, Store};
@@ -8,10 +8,10 @@ use crate::page::{Content, Sign, since};
 use crate::shared::Shared;
 use crate::words;
 
-/// So many waiting legs are shown.
+/// Maximum number of waiting legs to show.
 const MOST: u32 = 100;
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error> {
     let now = store.now()?;
     let (running, ready) = (store.running()?, store.ready(MOST)?);

@@ -1,4 +1,5 @@
-//! Workflows: drawn, with where tasks are and how often each way was taken, and their stages in figures.
+//! Drawings of workflows with the position of tasks and how often each transition was taken, and figures of their
+//! stages.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +14,15 @@ use crate::page::{Content, Sign};
 use crate::shared::Shared;
 use crate::{flow as drawing, words};
 
-/// Tasks of so many days are counted.
+/// Number of days whose tasks are counted.
 const DAYS: u64 = 30;
 
-/// The page of one workflow; without a name, of the one with most tasks.
+/// Renders the page of one workflow; without a name, of the one with the most tasks.
 pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Result<Content, Error> {
     let now = store.now()?;
     let index = shared.index(store)?;
     let since = acquit_core::time::Timestamp(now.0 - 86_400_000 * i64::try_from(DAYS).unwrap_or(0));
-    // Tasks that are not over count however old they are.
+    // Tasks that have not ended count however old they are.
     let recent = |task: &&IndexedTask| task.created >= since || !task.standing.is_over();
     let own = own_workflows(&shared.app);
     let mut names: BTreeMap<String, usize> = own.keys().map(|name| (name.clone(), 0)).collect();
@@ -58,7 +59,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Re
     Ok(Content { title: format!("Workflow {}", words::line(&chosen, 60)), task: None, body })
 }
 
-/// The workflows that the repository of this server can use.
+/// Returns the workflows that the repository of this server can use.
 fn own_workflows(app: &App) -> BTreeMap<String, Workflow> {
     let read = || {
         let source = app.source().ok()?;
@@ -68,7 +69,7 @@ fn own_workflows(app: &App) -> BTreeMap<String, Workflow> {
     all.into_iter().filter_map(|known| Some((known.name.to_string(), known.read.ok()?))).collect()
 }
 
-/// A workflow as the newest task has it pinned.
+/// Returns a workflow as pinned by its newest task.
 fn pinned(store: &mut dyn Store, index: &TaskIndex, name: &str) -> Result<Option<Workflow>, Error> {
     let newest = index.all().find(|task| *task.workflow == *name).map(|task| task.id);
     Ok(match newest {
@@ -117,7 +118,7 @@ fn stages(workflow: &Workflow, flow: &Flow) -> Markup {
     }
 }
 
-/// The three gates that reject most.
+/// Returns the three gates that reject most often.
 fn rejecting(figures: &StageFigures) -> String {
     let mut gates: Vec<(&String, &u64)> = figures.rejected_by.iter().collect();
     gates.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

@@ -1,31 +1,31 @@
-//! Who can reach the server: this machine alone, or others by TLS or through a proxy that is named.
+//! Who can reach the server: only this machine, or others with TLS or through a named proxy.
 
 use std::path::PathBuf;
 
-/// How the server is reached.
+/// How the server can be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Exposure {
-    /// From this machine, at the loopback interface.
+    /// Only from this machine, on the loopback interface.
     #[default]
     Loopback,
-    /// From elsewhere, over TLS of its own.
+    /// From elsewhere, with its own TLS.
     Tls {
-        /// The address in the browser.
+        /// Address in the browser.
         origin: Origin,
-        /// The file with the certificate chain, as PEM.
+        /// PEM file with the certificate chain.
         certificate: PathBuf,
-        /// The file with its key, as PEM.
+        /// PEM file with the key.
         key: PathBuf,
     },
-    /// Through a proxy that does TLS and passes on `Host`.
+    /// Through a proxy that terminates TLS and forwards `Host`.
     Proxy {
-        /// The address in the browser.
+        /// Address in the browser.
         origin: Origin,
     },
 }
 
 impl Exposure {
-    /// The address in the browser, where that is not the address that the server listens at.
+    /// Returns the address in the browser, if it differs from the listen address.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Loopback => None,
@@ -34,12 +34,12 @@ impl Exposure {
     }
 }
 
-/// The address that people open: `https://acquit.example.com` or with a port.
+/// The address that people open: `https://acquit.example.com`, optionally with a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
 impl Origin {
-    /// Host and port, as browsers send them in `Host`.
+    /// Returns host and port as browsers send them in `Host`.
     pub fn host(&self) -> &str {
         self.0.trim_start_matches("https://")
     }
@@ -58,7 +58,7 @@ impl std::str::FromStr for Origin {
         const FORM: &str = "must be an address such as https://acquit.example.com, without a path";
         let text = text.trim_end_matches('/').to_ascii_lowercase();
         let host = text.strip_prefix("https://").ok_or(FORM)?;
-        // Browsers leave out the usual port.
+        // Browsers omit the default port.
         let host = host.strip_suffix(":443").unwrap_or(host);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
         if host.is_empty() || host.len() > 253 || !host.bytes().all(plain) {

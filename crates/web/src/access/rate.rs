@@ -1,18 +1,18 @@
-//! How often somebody may ask: a bucket for each caller that fills with time and is emptied by requests.
+//! Rate limiting: a token bucket for each caller.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many callers are remembered. Beyond that the fullest buckets, which forget the least, are dropped.
+/// Maximum number of callers to remember. Beyond that, full buckets are dropped, which loses nothing.
 const MOST: usize = 10_000;
 
-/// How much somebody may ask.
+/// A rate limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
-    /// How many requests at once.
+    /// Number of requests at once.
     pub burst: u32,
-    /// After how long there is room for one more.
+    /// Time until one more request is allowed.
     pub every: Duration,
 }
 
@@ -24,12 +24,12 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// All buckets are full.
+    /// Creates a limiter in which all buckets are full.
     pub fn new(rate: Rate) -> Self {
         Self { rate, full: Mutex::new(HashMap::new()) }
     }
 
-    /// Takes one out of a caller's bucket, or says how long to wait.
+    /// Takes one request from a caller's bucket, or returns how long to wait.
     pub fn take(&self, caller: &str, now: Instant) -> Result<(), Duration> {
         let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
         if full.len() >= MOST {
@@ -48,7 +48,7 @@ impl Limiter {
         }
     }
 
-    /// Whether the bucket has room for one more, without taking it.
+    /// Checks whether the bucket has room for one more request, without taking it.
     pub fn has_room(&self, caller: &str, now: Instant) -> Result<(), Duration> {
         let full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
         let whole = self.rate.every * self.rate.burst;

@@ -1,5 +1,5 @@
-//! Named tokens with roles, for other people, other machines and scripts. A file keeps their hashes; the token itself is shown once, when
-//! it is made. Each is 32 random bytes, so a plain SHA-256 cannot be searched.
+//! Named tokens with roles, for other people, machines and scripts. A file stores their hashes; the token itself is
+//! shown once, when it is created. Each token is 32 random bytes, so a plain SHA-256 cannot be brute-forced.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,52 +12,52 @@ use sha2::{Digest, Sha256};
 
 use super::{Files, hex, random};
 
-/// What a token begins with, so that scanners for leaked secrets know it.
+/// Prefix of tokens, so that secret scanners recognize them.
 const PREFIX: &str = "acquit_";
 const BYTES: usize = 32;
-/// More tokens than this are a mistake.
+/// Maximum number of tokens. More are a mistake.
 const MOST: usize = 1_000;
-/// The longest name.
+/// Maximum length of a name.
 const NAME: usize = 40;
 
-/// What somebody may do. Each role may do what those before it may.
+/// What a caller may do. Each role includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Look at everything.
+    /// View everything.
     Viewer,
-    /// Also add, run, answer, approve, merge and end tasks, and pause schedules.
+    /// Also add, run, answer, approve, merge and cancel tasks, and pause schedules.
     Operator,
-    /// Also see tokens and the audit log.
+    /// Also view tokens and the audit log.
     Admin,
 }
 
 impl Role {
-    /// All of them with their names.
+    /// All roles with their names.
     pub const ALL: [(&str, Self); 3] =
         [("viewer", Self::Viewer), ("operator", Self::Operator), ("admin", Self::Admin)];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, role)| *role == self).map_or("", |(name, _)| name)
     }
 
-    /// The role of that name.
+    /// Returns the role with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)
     }
 }
 
-/// A token, as the file has it.
+/// A token as stored in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
-    /// Who uses it. What is done with it is recorded under this name.
+    /// Who uses it. Actions are recorded under this name.
     pub name: String,
     /// What it allows.
     pub role: Role,
-    /// When it was made.
+    /// Creation time.
     pub created: Timestamp,
-    /// The SHA-256 of the token.
+    /// SHA-256 of the token.
     pub hash: String,
 }
 
@@ -66,22 +66,22 @@ struct Stored {
     tokens: Vec<Named>,
 }
 
-/// Why a token was not made or removed.
+/// Why a token was not created or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name that cannot be shown in a log line.
+    /// The name cannot be shown in a log line.
     #[error("a name has 1 to 40 lowercase letters, digits, `-`, `_`, `.` or `@`")]
     Name,
-    /// A name twice.
+    /// The name is taken.
     #[error("there is a token named {0} already")]
     Taken(String),
-    /// A name that is not there.
+    /// The name does not exist.
     #[error("there is no token named {0}")]
     Unknown(String),
-    /// Too many.
+    /// There are too many tokens.
     #[error("there are {MOST} tokens already")]
     TooMany,
-    /// The file.
+    /// The file cannot be read or written.
     #[error("the file of tokens cannot be used")]
     File(#[from] std::io::Error),
 }
@@ -90,17 +90,17 @@ pub enum Error {
 pub struct Tokens {
     path: PathBuf,
     files: Files,
-    /// What was read last, and when the file was written then.
+    /// The tokens that were read last, and the modification time of the file then.
     read: Mutex<(Option<SystemTime>, Vec<Named>)>,
 }
 
 impl Tokens {
-    /// Those below a home.
+    /// Opens the tokens of a home.
     pub fn new(files: &Files) -> Self {
         Self { path: files.tokens(), files: files.clone(), read: Mutex::new((None, Vec::new())) }
     }
 
-    /// All of them, by name.
+    /// Reads all tokens, by name.
     pub fn list(&self) -> std::io::Result<Vec<Named>> {
         match fs::read(&self.path) {
             Ok(text) => Ok(serde_json::from_slice::<Stored>(&text).map_err(std::io::Error::other)?.tokens),
@@ -109,25 +109,26 @@ impl Tokens {
         }
     }
 
-    /// The same, read again only if the file was written since: a removed token ends at the next request.
+    /// Returns all tokens. Rereads the file only if it has changed, so a removed token becomes invalid with the next
+    /// request.
     pub fn current(&self) -> Vec<Named> {
         let written = fs::metadata(&self.path).and_then(|about| about.modified()).ok();
         let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if read.0 != written || written.is_none() {
-            // A file that cannot be read lets nobody in.
+            // A file that cannot be read admits nobody.
             *read = (written, self.list().unwrap_or_default());
         }
         read.1.clone()
     }
 
-    /// The token that was given, if it is one of these. Hashes are compared, so the time it takes tells nothing of the token.
+    /// Returns the token that was given, if it exists. Compares hashes, so the timing reveals nothing about the token.
     pub fn find(&self, given: &str) -> Option<Named> {
         let hash = hash(given);
         given.starts_with(PREFIX).then_some(())?;
         self.current().into_iter().find(|token| token.hash == hash)
     }
 
-    /// Makes a token and gives it: nobody can show it again.
+    /// Creates a token and returns it. It cannot be shown again.
     pub fn add(&self, name: &str, role: Role, now: Timestamp) -> Result<String, Error> {
         let plain = |letter: char| {
             letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '_' | '.' | '@')
@@ -150,7 +151,7 @@ impl Tokens {
         Ok(token)
     }
 
-    /// Removes a token. Its sessions end with it.
+    /// Removes a token, which ends its sessions.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         self.change(|tokens| {
             let before = tokens.len();
@@ -159,7 +160,7 @@ impl Tokens {
         })
     }
 
-    /// Changes the file while nobody else does.
+    /// Changes the file under a lock.
     fn change(&self, change: impl FnOnce(&mut Vec<Named>) -> Result<(), Error>) -> Result<(), Error> {
         let lock = self.files.lock(&self.path.with_extension("lock"))?;
         let mut tokens = self.list()?;
@@ -206,7 +207,7 @@ mod tests {
         for name in ["", "a b", "A", "a\n", &"a".repeat(41)] {
             assert!(matches!(tokens.add(name, Role::Viewer, Timestamp(1)), Err(Error::Name)), "{name}");
         }
-        // A broken file lets nobody in.
+        // A broken file admits nobody.
         tokens.add("x", Role::Admin, Timestamp(1)).unwrap();
         fs::write(files.tokens(), "{").unwrap();
         assert!(server.current().is_empty() && tokens.add("y", Role::Admin, Timestamp(1)).is_err());

@@ -1,4 +1,4 @@
-//! Every action that makes sense now, as a form.
+//! All actions that are possible now, as forms.
 
 use acquit_app::diff::is_published;
 use acquit_core::artifact::Artifact;
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::view::View;
 use crate::words;
 
-/// The buttons of a task's page.
+/// Renders the buttons of a task's page.
 pub(super) fn buttons(view: &View<'_>) -> Markup {
     let task = view.task;
     let id = task.id();

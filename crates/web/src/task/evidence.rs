@@ -1,4 +1,4 @@
-//! What agents said beside what gates showed, and the evidence of each verdict.
+//! Claims of agents beside the verdicts of gates, with the evidence of each verdict.
 
 use acquit_core::gate::{Finding, Verdict, Weight};
 use acquit_core::leg::Ending;
@@ -9,7 +9,7 @@ use super::view::View;
 use crate::page::Sign;
 use crate::words;
 
-/// The verdicts, by leg, and the newest evidence of each gate.
+/// Renders the verdicts by leg, and the newest evidence of each gate.
 pub(super) fn gates(view: &View<'_>) -> Markup {
     let newest = view.history.newest_verdicts();
     let done = matches!(view.task.state, State::Ended { end: End::Done });
@@ -24,7 +24,7 @@ pub(super) fn gates(view: &View<'_>) -> Markup {
     }
 }
 
-/// A line for each leg that gates judged: what the agent said, and what was shown.
+/// Renders a line for each judged leg: what the agent claimed, and what was shown.
 fn by_leg(view: &View<'_>) -> Markup {
     let mut judged: Vec<u32> = view.history.verdicts.iter().map(|(leg, _)| *leg).collect();
     judged.dedup();
@@ -92,7 +92,7 @@ fn gate(verdict: &Verdict, open: bool) -> Markup {
     }
 }
 
-/// What a gate found, in a few words.
+/// Summarizes the findings of a gate in a few words.
 fn headline(verdict: &Verdict) -> String {
     let evidence = &verdict.evidence;
     let failing = evidence.failing().count();
@@ -108,7 +108,7 @@ fn headline(verdict: &Verdict) -> String {
     }
 }
 
-/// Rules of findings that are about one test each.
+/// Rules whose findings are about one test each.
 const TEST_RULES: [&str; 11] = [
     "never-red",
     "weak-red",
@@ -127,7 +127,7 @@ fn is_test(finding: &Finding) -> bool {
     TEST_RULES.contains(&finding.rule.as_str())
 }
 
-/// A row for each test: how it ended without the change and with it.
+/// Renders a row for each test: its result without the change and with it.
 fn tests(verdict: &Verdict) -> Markup {
     let evidence = &verdict.evidence;
     let others: Vec<&Finding> = evidence.findings.iter().filter(|finding| is_test(finding)).collect();
@@ -161,7 +161,7 @@ fn finding_line(finding: &Finding) -> Markup {
     }
 }
 
-/// Numbered lines around a place, with the place marked.
+/// Renders numbered lines around a location, with the location marked.
 pub(crate) fn excerpt_lines(excerpt: &str, line: u32) -> Markup {
     let number = |text: &str| {
         text.trim_start()

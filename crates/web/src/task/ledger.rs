@@ -1,4 +1,4 @@
-//! What a task leaves behind: conversation, artifacts, the time its legs took, events, and the bill.
+//! The records of a task: conversation, artifacts, timeline of its legs, events, and cost.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::view::View;
 use crate::page::Sign;
 use crate::{route, words};
 
-/// What people said.
+/// Renders the remarks of people.
 pub(super) fn conversation(view: &View<'_>) -> Markup {
     html! {
         @if !view.task.conversation.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn conversation(view: &View<'_>) -> Markup {
     }
 }
 
-/// What legs left behind.
+/// Renders the artifacts of the legs.
 pub(super) fn artifacts(view: &View<'_>) -> Markup {
     html! {
         @if !view.task.artifacts.is_empty() {
@@ -62,20 +62,20 @@ fn artifact_row(task: &Task, artifact: &Artifact) -> Markup {
     }
 }
 
-/// A share of a whole, in percent with two digits, for attributes of SVG.
+/// Formats a share in percent with two digits, for SVG attributes.
 fn percent(part: Duration, whole: Duration) -> String {
     let share = if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() * 100.0 };
     format!("{:.2}%", share.clamp(0.0, 100.0))
 }
 
-/// The first moment of the task's legs, and how long it is until the last.
+/// Returns the start of the task's first leg, and the time until the end of the last.
 fn extent(view: &View<'_>) -> Option<(acquit_core::time::Timestamp, Duration)> {
     let first = view.legs.iter().filter_map(|leg| leg.started).min()?;
     let last = view.legs.iter().filter_map(|leg| leg.started.map(|_| leg.ended.unwrap_or(view.now))).max()?;
     Some((first, last.since(first).max(Duration::from_millis(1))))
 }
 
-/// When each leg ran, with the time of agents and of gates, and the newest events.
+/// Renders when each leg ran, with the time of agents and gates, and the newest events.
 pub(super) fn timeline(view: &View<'_>) -> Markup {
     let shown: Vec<_> =
         view.history.events.iter().filter(|event| event.body.level() > Level::Debug).collect();
@@ -105,7 +105,7 @@ fn bar(view: &View<'_>, leg: &Leg, first: acquit_core::time::Timestamp, whole: D
     let started = leg.started.unwrap_or(first);
     let took = words::took(leg, view.now);
     let known = view.history.legs.get(&leg.id.number).cloned().unwrap_or_default();
-    // Gates are the last thing of a leg that takes long.
+    // Gates run at the end of a leg.
     let gates = known.gates_took.min(took);
     let (at, work) = (started.since(first), took.saturating_sub(gates));
     html! {
@@ -121,7 +121,7 @@ fn bar(view: &View<'_>, leg: &Leg, first: acquit_core::time::Timestamp, whole: D
     }
 }
 
-/// What it cost as it grew, and leg by leg.
+/// Renders the cost over time and by leg.
 pub(super) fn cost(view: &View<'_>) -> Markup {
     let paid = view.usage.paid().unwrap_or(0);
     html! {
@@ -149,7 +149,7 @@ fn figures(usage: &acquit_core::agent::Usage) -> Markup {
     html! { td.n { (words::tokens(input)) } td.n { (words::tokens(usage.cache_read)) } td.n { (words::tokens(usage.output)) } }
 }
 
-/// The sum after each leg, over time.
+/// Draws the total cost after each leg, over time.
 fn growth(view: &View<'_>, first: acquit_core::time::Timestamp, whole: Duration, paid: u64) -> Markup {
     let mut sum = 0_u64;
     let steps: Vec<(Duration, Duration, u64, bool)> = view

@@ -1,4 +1,4 @@
-//! One task: where it stands, what happens now, what the gates showed, what it cost, and what can be done.
+//! The page of one task: its state, current progress, verdicts, cost, and possible actions.
 
 mod buttons;
 mod evidence;
@@ -22,10 +22,10 @@ use crate::page::{Content, Sign, since};
 use crate::shared::Shared;
 use crate::{board, request, route, words};
 
-/// How many of the newest lines of a transcript the page shows.
+/// Number of newest transcript lines on the page.
 const NEWEST: usize = 100;
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Content, Error> {
     let app = &*shared.app;
     let now = store.now()?;
@@ -36,7 +36,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         sum.add(&leg.usage);
         sum
     });
-    // The newest leg that an agent worked in.
+    // The newest leg with an agent.
     let spoken = legs.iter().rev().find(|leg| {
         leg.state == leg::State::Running
             || history.legs.get(&leg.id.number).is_some_and(|known| known.agent.is_some())
@@ -154,7 +154,7 @@ impl View<'_> {
         }
     }
 
-    /// How much of each budget is spent, and of the money.
+    /// Renders how much of each budget and of the cost limit is spent.
     fn budgets(&self) -> Markup {
         let limit = |name: &str| {
             let default = kind::DEFAULTS.iter().find(|(known, _)| *known == name).map(|(_, limit)| *limit);

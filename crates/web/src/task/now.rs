@@ -1,4 +1,4 @@
-//! What happens right now, and the newest lines of the transcript.
+//! Current progress of a task, and the newest lines of the transcript.
 
 use acquit_core::agent::{AgentEvent, Item};
 use acquit_core::event::Step;
@@ -9,7 +9,7 @@ use super::view::View;
 use crate::page::{Sign, since};
 use crate::{lines, route, transcript as leg_page, words};
 
-/// The panel of the leg that runs.
+/// Renders the panel of the running leg.
 pub(super) fn right_now(view: &View<'_>) -> Markup {
     let Some(leg) = view.running() else { return html! {} };
     let known = view.history.legs.get(&leg.id.number).cloned().unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) fn right_now(view: &View<'_>) -> Markup {
     }
 }
 
-/// The newest lines, and the way to all others.
+/// Renders the newest lines, and a link to all others.
 pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -> Markup {
     let id = view.task.id();
     let runs = view.running().is_some();

@@ -1,4 +1,4 @@
-//! What a task's page is made of.
+//! The data of a task's page.
 
 use acquit_app::history::History;
 use acquit_core::agent::Usage;
@@ -9,7 +9,7 @@ use acquit_core::time::Timestamp;
 
 use crate::page::Sign;
 
-/// What the page is made of.
+/// The data of a task's page.
 pub(super) struct View<'t> {
     pub(super) task: &'t Task,
     pub(super) legs: &'t [Leg],
