@@ -1,4 +1,5 @@
-//! The one place that reads a clock. Tests set one instead, so that leases end and delays pass without waiting.
+//! The only place that reads a clock. Tests set the time instead, so that leases expire and delays pass without
+//! waiting.
 #![allow(clippy::disallowed_methods, reason = "this is the clock that all others ask")]
 
 use std::sync::Arc;
@@ -7,17 +8,17 @@ use std::time::{Duration, SystemTime};
 
 use acquit_core::time::Timestamp;
 
-/// Where a store has its time from.
+/// Time source of a store.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The machine's clock; on PostgreSQL the server's, so that all machines agree on when a lease is over.
+    /// The machine's clock. On PostgreSQL the server's clock, so that all machines agree on when a lease expires.
     System,
-    /// Milliseconds since 1970 that somebody else sets.
+    /// Milliseconds since 1970, set from outside.
     Set(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// The moment, by this machine.
+    /// Returns the current time on this machine.
     pub fn now(&self) -> Timestamp {
         match self {
             Self::System => {

@@ -1,13 +1,13 @@
-//! The tables of acquit, on SQLite and on PostgreSQL.
+//! The store of acquit, on SQLite and PostgreSQL.
 //!
-//! Both databases hold the same tables (tasks, legs, events, transcripts, roots, merge queues, and those of the daemon) and keep the same promises, those of
-//! [`acquit_core::store::Store`]; the suite in `tests/conformance` is run on both. What follows from a method is decided
-//! once: `database` turns a call into one transaction, `step` carries out a task's changes row by row, `record` says
-//! what a row holds. `sqlite` and `postgres` each write their own SQL for the rows and know how their database begins a
-//! transaction, tells the time and waits.
+//! Both databases hold the same tables (tasks, legs, events, transcripts, roots, merge queues, and those of the daemon)
+//! and keep the same promises, those of [`acquit_core::store::Store`]; the suite in `tests/conformance` runs on both.
+//! The logic of a method exists only once: `database` turns a call into one transaction, `step` applies a task's
+//! changes row by row, `record` defines the content of a row. `sqlite` and `postgres` each have their own SQL for the
+//! rows, and know how their database starts a transaction, tells the time and waits.
 //!
-//! What must never be wrong stands in the schema, where no mistake of this program can reach it: one active leg per
-//! task, states and their columns that fit together, transcripts without empty chunks.
+//! Critical invariants are in the schema, where no bug of this program can break them: one active leg per task, states
+//! with matching columns, transcripts without empty chunks.
 
 mod clock;
 mod copy;
@@ -32,7 +32,7 @@ pub use copy::{Copied, CopyError, backup, move_to, restore};
 pub use location::{Address, Location};
 pub use postgres::TlsError;
 
-/// Opens the store, making or migrating it where that is needed.
+/// Opens the store. Creates or migrates it if needed.
 pub fn open(location: &Location, clock: Clock) -> Result<Box<dyn Store>, OpenError> {
     Ok(match location {
         Location::Sqlite(path) => Box::new(database::Database(sqlite::Sqlite::open(path, clock)?)),
@@ -42,7 +42,7 @@ pub fn open(location: &Location, clock: Clock) -> Result<Box<dyn Store>, OpenErr
     })
 }
 
-/// What the database itself finds wrong with the store. PostgreSQL looks after its own files.
+/// Runs the database's own integrity check. PostgreSQL checks its files itself.
 pub fn integrity(location: &Location) -> Result<Vec<String>, OpenError> {
     match location {
         Location::Sqlite(path) => sqlite::file::integrity(path),
@@ -53,74 +53,74 @@ pub fn integrity(location: &Location) -> Result<Vec<String>, OpenError> {
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file, or the folder around it, cannot be made.
+    /// The file or its folder cannot be created.
     #[error("create the store at {}", path.display())]
     Create {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's words.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
     /// SQLite cannot use the file.
     #[error("open the store at {}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// SQLite's words.
+        /// Error of SQLite.
         #[source]
         source: rusqlite::Error,
     },
-    /// There is a file, but it is something else.
+    /// The file is not a store.
     #[error("open the store at {}: the file is not a database of acquit", path.display())]
     NotAStore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file may be read only, and a store must be written.
+    /// The file or its folder is read-only, but a store must be writable.
     #[error("open the store at {}: the file or its folder is read-only", path.display())]
     ReadOnly {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// Another process keeps the file locked.
     #[error("open the store at {}: another process keeps it locked", path.display())]
     Locked {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// This program was built with an SQLite that can damage files.
+    /// This program was built with a version of SQLite that can damage files.
     #[error("use SQLite {found}: it must be {needed} or newer")]
     OldSqlite {
-        /// What is linked.
+        /// Linked version.
         found: &'static str,
-        /// What is needed.
+        /// Required version.
         needed: &'static str,
     },
-    /// The address of the server cannot be understood.
+    /// The URL of the server is invalid.
     #[error("understand the address of the PostgreSQL server")]
     Address(#[source] ::postgres::Error),
-    /// What the address says about TLS cannot be used.
+    /// The TLS parameters of the URL cannot be used.
     #[error("connect to PostgreSQL with TLS")]
     Tls(#[source] TlsError),
-    /// The server does not answer as it should.
+    /// The connection to the server failed.
     #[error("connect to PostgreSQL at {server}")]
     Connect {
-        /// Where, without user and password.
+        /// Address without user and password.
         server: String,
-        /// The driver's words.
+        /// Error of the driver.
         #[source]
         source: ::postgres::Error,
     },
     /// The store was moved to another place.
     #[error("open the store at {location}: it has moved to {place}")]
     Moved {
-        /// Where it was.
+        /// Old location.
         location: String,
-        /// Where it is now, without user and password.
+        /// New location, without user and password.
         place: String,
     },
-    /// The store is there, but cannot be used as it is.
+    /// The store exists, but cannot be used as it is.
     #[error("use the store")]
     Store(#[from] Error),
 }

@@ -1,11 +1,11 @@
-//! Where a store is: a file, or a PostgreSQL server. Shown without what may be secret.
+//! Location of a store: a file or a PostgreSQL server. Shown without secrets.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use postgres::config::Host;
 
-/// Where a store is.
+/// Location of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// An SQLite file.
@@ -15,7 +15,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads `postgres://…` or `postgresql://…` as a server and anything else as the path of a file.
+    /// Parses `postgres://…` or `postgresql://…` as a server, and anything else as the path of a file.
     pub fn parse(text: &str) -> Self {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             Self::Postgres(Address(text.to_owned()))
@@ -34,12 +34,12 @@ impl fmt::Display for Location {
     }
 }
 
-/// The URL of a PostgreSQL database. It may hold a password, so it shows only host and database.
+/// The URL of a PostgreSQL database. It may contain a password, so only host and database are shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address(String);
 
 impl Address {
-    /// The URL with all that is in it.
+    /// Returns the complete URL.
     pub(crate) fn url(&self) -> &str {
         &self.0
     }

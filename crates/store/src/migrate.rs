@@ -1,9 +1,9 @@
-//! Which step brings a store forward. A store's version is the number of steps that it has behind it; each step is one
-//! transaction in which the version is read again, so that several programs may migrate at once.
+//! Selects the next migration. A store's version is the number of migrations it has applied. Each migration is one
+//! transaction that reads the version again, so that several programs may migrate at once.
 
 use acquit_core::store::Error;
 
-/// The step that a store of version `found` needs next; `None` if it is up to date.
+/// Returns the next migration of a store with version `found`; `None` if it is up to date.
 pub(crate) fn next(found: i64, steps: &[&'static str]) -> Result<Option<&'static str>, Error> {
     let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
     if found > known {

@@ -1,4 +1,4 @@
-//! The merge queues: what each method of the store means for their rows.
+//! Merge queues: what each method of the store does to their rows.
 
 use acquit_core::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
 use acquit_core::ids::TaskId;
@@ -58,7 +58,8 @@ pub(crate) fn settle(
     wake_next(tables, &queue)
 }
 
-/// Lets the first of those who were handed back come again: nobody waits for the queue but the store.
+/// Makes the first task that was handed back claimable. The store has to do this, because no process waits for the
+/// queue.
 fn wake_next(tables: &mut dyn Tables, queue: &QueueRow) -> Result<()> {
     let waiting: Vec<i64> = tables
         .entries(queue)?
@@ -83,7 +84,7 @@ pub(crate) fn leave(tables: &mut dyn Tables, hold: Hold, queue: &Queue) -> Resul
     tables.announce(key(hold.leg.task))
 }
 
-/// A head that was replaced must stop, like a leg that was.
+/// Returns an error if the leg is no longer the head: a replaced head must stop, like a replaced leg.
 fn must_lead(tables: &mut dyn Tables, hold: Hold, queue: &Queue) -> Result<QueueRow> {
     must_hold(tables.lock_hold(hold)?, hold.leg)?;
     let queue = QueueRow::of(queue);

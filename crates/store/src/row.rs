@@ -1,9 +1,10 @@
-//! Rows as values: what a table's columns are is said once, as the fields of a struct, and statements are made from that.
+//! Rows as values: a table's columns are declared once, as the fields of a struct, and statements are generated from
+//! that.
 //!
-//! A column has the name of its field, so a new one is a line in the struct, what it holds in the struct's `of`, and a step in the schema of
-//! each database.
+//! A column has the name of its field. To add one, add a line to the struct, its value to the struct's `of`, and a
+//! migration to the schema of each database.
 
-/// Declares a row that is read from either database, and the macro with the names of its columns, for `concat!`.
+/// Declares a row that is read from either database, and a macro with the names of its columns, for `concat!`.
 macro_rules! read_row {
     ($(#[$doc:meta])* $row:ident, $columns:ident { $first:ident: $first_type:ty, $($field:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -12,7 +13,7 @@ macro_rules! read_row {
             $(pub(crate) $field: $type,)*
         }
 
-        /// The columns that the row is read from, in its fields' order.
+        /// Columns of the row, in the order of its fields.
         macro_rules! $columns {
             () => {
                 concat!(stringify!($first), $(", ", stringify!($field),)*)
@@ -38,7 +39,7 @@ macro_rules! read_row {
 }
 pub(crate) use read_row;
 
-/// Declares a row that is written: whole when it is inserted, and by its key in the fields that change.
+/// Declares a row that is inserted as a whole, and updated by its key in the fields that change.
 macro_rules! written_row {
     ($(#[$doc:meta])* $row:ident { key { $key:ident: $key_type:ty } fixed { $($fixed:ident: $fixed_type:ty,)* } changing { $($field:ident: $type:ty,)* } }) => {
         $(#[$doc])*
@@ -51,7 +52,7 @@ macro_rules! written_row {
         impl $row {
             /// All columns, for an insert.
             pub(crate) const COLUMNS: &[&str] = &[stringify!($key), $(stringify!($fixed),)* $(stringify!($field),)*];
-            /// The key, and after it the columns that an update sets.
+            /// The key, followed by the columns that an update sets.
             pub(crate) const CHANGING: &[&str] = &[stringify!($key), $(stringify!($field),)*];
 
             pub(crate) fn sqlite(&self) -> Vec<&dyn rusqlite::ToSql> {
@@ -74,14 +75,14 @@ macro_rules! written_row {
 }
 pub(crate) use written_row;
 
-/// `insert into table (a, b) values (?1, ?2)`, with the marker of the database.
+/// Returns `insert into table (a, b) values (?1, ?2)`, with the parameter marker of the database.
 pub(crate) fn insert(table: &str, columns: &[&str], more: &[&str], marker: char) -> String {
     let all: Vec<&str> = columns.iter().chain(more).copied().collect();
     let places: Vec<String> = (1..=all.len()).map(|place| format!("{marker}{place}")).collect();
     format!("insert into {table} ({}) values ({})", all.join(", "), places.join(", "))
 }
 
-/// `update table set b = ?2 where a = ?1`: the first column is the key.
+/// Returns `update table set b = ?2 where a = ?1`. The first column is the key.
 pub(crate) fn update(table: &str, columns: &[&str], marker: char) -> String {
     let (key, changing) = columns.split_first().unwrap_or((&"id", &[]));
     let set: Vec<String> =

@@ -1,9 +1,9 @@
-//! Why a transaction was given up: for a reason that the store's user acts on, or because the database said no. Which
-//! words belong to the latter is known only to the method that began the transaction.
+//! Why a transaction was rolled back: for a reason that the caller of the store handles, or because of a database
+//! error. Only the method that started the transaction knows how to describe the latter.
 
 use acquit_core::store::Error;
 
-/// The result of work inside a transaction.
+/// Result of work inside a transaction.
 pub(crate) type Result<T> = std::result::Result<T, TxError>;
 
 /// Why the transaction is rolled back.
@@ -11,12 +11,12 @@ pub(crate) type Result<T> = std::result::Result<T, TxError>;
 pub(crate) enum TxError {
     /// A reason of our own.
     Store(Error),
-    /// The database's own words.
+    /// Error of the database.
     Database(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl TxError {
-    /// What the store's user gets. `doing` fits after "the database does not".
+    /// Converts it to the error for the caller of the store. `doing` fits after "the database does not".
     pub(crate) fn while_doing(self, doing: &'static str) -> Error {
         match self {
             Self::Store(error) => error,
@@ -25,7 +25,7 @@ impl TxError {
         }
     }
 
-    /// A record that cannot be read back.
+    /// Creates the error of a record that cannot be read back.
     pub(crate) fn corrupt(
         what: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -52,7 +52,7 @@ impl From<postgres::Error> for TxError {
     }
 }
 
-/// Whether a database says that its disk is full.
+/// Returns whether a database reports that its disk is full.
 fn is_full(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
         return error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);

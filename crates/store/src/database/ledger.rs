@@ -1,4 +1,4 @@
-//! The daemon's part of the store, each method one transaction.
+//! The daemon's part of the store. Each method is one transaction.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::tables::{Backend, Tables, Touched};
 use crate::tables::{DeliveryRow, LetterRow, MessageRow, NightRow};
 use crate::tx_error;
 
-/// What listeners are told that look at more than tasks: no task has this number.
+/// Notification for listeners that watch more than tasks: no task has this number.
 const NO_TASK: i64 = 0;
 
 impl<B: Backend> Ledger for Database<B> {

@@ -1,15 +1,15 @@
 //! A store on a PostgreSQL server, for many machines.
 //!
-//! Writers of one task come one after the other by a lock on its row. **Events** must be seen in the order of their
-//! numbers by a reader that only remembers the last number it saw; but a sequence hands out numbers before their
-//! transactions commit, and one that commits late would be skipped. So a transaction takes a lock, the same for all, in
-//! the statement that appends its events, always its last one: numbers are given out and become visible in the same
-//! order. NOTIFY makes the server line up commits in the same way, so this costs nothing more; a lock rather than a
-//! counter row, because it leaves no dead rows. Reading only what is older than every running transaction would need no
-//! lock, but also a second number for readers to remember, and one long transaction of anybody would stop all of them.
+//! A lock on a task's row serializes its writers. **Events** must become visible in the order of their numbers, because
+//! a reader only remembers the last number it saw. But a sequence assigns numbers before their transactions commit, so
+//! a reader would skip one that commits late. Therefore every transaction takes the same lock in the statement that
+//! appends its events, which is always its last one: numbers are assigned and become visible in the same order. NOTIFY
+//! makes the server serialize commits in the same way, so this costs nothing more. A lock leaves no dead rows, unlike a
+//! counter row. Reading only what is older than every running transaction would need no lock, but a second number for
+//! readers to remember, and a single long transaction would stop all readers.
 //!
-//! A connection that broke is made anew by the next call. What was under way then has failed, or was done without our
-//! hearing of it: versions, fences and chunk offsets make repeating harmless.
+//! The next call reconnects after a broken connection. Work in progress has then failed, or succeeded without our
+//! knowledge: versions, fences and chunk offsets make it safe to repeat.
 
 pub(crate) mod connect;
 mod queue;
@@ -32,7 +32,7 @@ use connect::{Listening, Server, Session};
 use rows::Rows;
 pub use tls::TlsError;
 
-/// The channel on which writers tell the ids of tasks about which there is news.
+/// Channel on which writers send the ids of changed tasks.
 const CHANNEL: &str = "acquit";
 
 /// A server, and a connection to it.
@@ -44,7 +44,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Connects, and makes or migrates the tables where that is needed.
+    /// Connects, and creates or migrates the tables if needed.
     pub(crate) fn open(address: &Address, clock: Clock) -> std::result::Result<Self, OpenError> {
         let server = Server::at(address)?;
         let source = |source| OpenError::Connect { server: address.to_string(), source };
@@ -57,14 +57,14 @@ impl Postgres {
         Ok(Self { server, clock, session: Some(session) })
     }
 
-    /// Does something with the session, which is made anew if it broke before.
+    /// Runs `work` with the session. Reconnects first if the connection broke before.
     fn with<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let mut session = match self.session.take() {
             Some(session) if !session.client.is_closed() => session,
             Some(_) | None => Session::begin(&self.server, &self.clock)?,
         };
         let result = work(&mut session);
-        // The driver notices a broken connection only when it next waits for it, so its words have to be read.
+        // The driver notices a broken connection only when it next waits for it, so inspect the error.
         if result.as_ref().err().is_none_or(|refusal| !breaks(refusal)) {
             self.session = Some(session);
         }
@@ -72,7 +72,7 @@ impl Postgres {
     }
 }
 
-/// Whether the connection is of no more use: the driver has lost the server, or the server has ended the session.
+/// Returns whether the connection is unusable: the driver has lost the server, or the server has ended the session.
 fn breaks(refusal: &TxError) -> bool {
     let TxError::Database(error) = refusal else { return false };
     error.downcast_ref::<postgres::Error>().is_some_and(|error| {
@@ -80,8 +80,7 @@ fn breaks(refusal: &TxError) -> bool {
     })
 }
 
-/// Waits for news of others. The first call returns at once: what was written before it cannot be told from what was
-/// not.
+/// Waits for changes by others. The first call returns at once: it cannot tell what was written before it.
 fn listen(session: &mut Session, at_most: Duration) -> Result<()> {
     let begin = Instant::now();
     if session.listening == Listening::No {
@@ -97,7 +96,7 @@ fn listen(session: &mut Session, at_most: Duration) -> Result<()> {
             Some(_) | None => break,
         }
     }
-    // One return is for all that has happened.
+    // Drain all notifications: one return covers everything that has happened.
     let mut rest = notifications.iter();
     while rest.next()?.is_some() {}
     Ok(())

@@ -1,4 +1,4 @@
-//! The rows of merge queues in PostgreSQL.
+//! Rows of merge queues in PostgreSQL.
 
 use acquit_core::leg::Hold;
 use postgres::GenericClient;

@@ -1,4 +1,4 @@
-//! What only PostgreSQL does: servers that cannot be reached, connections that break.
+//! Tests specific to PostgreSQL: unreachable servers and broken connections.
 
 use acquit_core::store::Store;
 use acquit_testkit::postgres::database_or_skip;

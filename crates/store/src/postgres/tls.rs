@@ -1,4 +1,4 @@
-//! TLS to a PostgreSQL server, with the parameters of libpq.
+//! TLS connections to a PostgreSQL server, with the parameters of libpq.
 //!
 //! | `sslmode` | encrypted | server is verified |
 //! |---|---|---|
@@ -8,8 +8,9 @@
 //! | `verify-ca` | yes | its certificate is signed by `sslrootcert` |
 //! | `verify-full` | yes | and is for the host in the address |
 //!
-//! `sslrootcert` is a PEM file, or `system` (the default of the modes that verify) for the system's certificates. `sslcert` and `sslkey` are a client
-//! certificate and its key. Passwords by SCRAM are bound to the connection where the server offers it; `channel_binding=require` insists.
+//! `sslrootcert` is a PEM file, or `system` (the default of the modes that verify) for the system's certificates.
+//! `sslcert` and `sslkey` are a client certificate and its key. SCRAM passwords are bound to the connection if the
+//! server supports it; `channel_binding=require` enforces it.
 
 mod binding;
 
@@ -29,7 +30,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Where systems keep the certificates of authorities.
+/// Where systems keep CA certificates.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -37,7 +38,7 @@ const SYSTEM: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The parameters of an address that are about TLS, and the address without those that the driver does not know.
+/// TLS parameters of a URL, and the URL without those that the driver does not support.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parameters {
     pub(super) url: String,
@@ -47,7 +48,7 @@ pub(super) struct Parameters {
     key: Option<PathBuf>,
 }
 
-/// How much of the server's certificate is checked.
+/// How much of the server's certificate is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Verify {
     #[default]
@@ -57,7 +58,7 @@ enum Verify {
 }
 
 impl Parameters {
-    /// Takes apart an address such as `postgres://host/db?sslmode=verify-full`.
+    /// Parses a URL such as `postgres://host/db?sslmode=verify-full`.
     pub(super) fn of(url: &str) -> Self {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let mut parameters = Self::default();
@@ -82,7 +83,7 @@ impl Parameters {
         parameters
     }
 
-    /// Reads the files.
+    /// Reads the certificates and creates the connector.
     pub(super) fn connector(&self) -> Result<Connector, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -119,7 +120,7 @@ impl Parameters {
                 .ok_or(TlsError::NoSystemCertificates)?,
         };
         for certificate in certificates(&path)? {
-            // One that cannot be used does not take the others along.
+            // Skip an unusable certificate, but keep the others.
             let _ = roots.add(certificate);
         }
         if roots.is_empty() {
@@ -131,7 +132,7 @@ impl Parameters {
     }
 }
 
-/// The path in a parameter, whose special characters are written as `%2F`.
+/// Decodes the path in a parameter, in which special characters are percent-encoded (`%2F`).
 fn decoded(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -161,30 +162,30 @@ pub enum TlsError {
     /// A file of certificates or keys cannot be read.
     #[error("read {}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The reader's words.
+        /// Error of the reader.
         #[source]
         source: rustls::pki_types::pem::Error,
     },
-    /// A file has no certificate in it.
+    /// A file contains no certificate.
     #[error("use {}: it has no usable certificate", path.display())]
     NoCertificate {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// This system has no list of authorities.
+    /// This system has no CA certificates.
     #[error("find the system's certificates")]
     NoSystemCertificates,
     /// A client certificate without its key, or the reverse.
     #[error("use a client certificate: `sslcert` and `sslkey` are needed together")]
     HalfACertificate,
-    /// Certificate and key do not fit, or are of an unknown kind.
+    /// Certificate and key do not match, or have an unknown type.
     #[error("set up TLS")]
     Settings(#[source] rustls::Error),
 }
 
-/// Verifies who signed a certificate, and not for which host.
+/// Verifies the certificate chain, but not the host name.
 #[derive(Debug)]
 struct ChainOnly(Arc<WebPkiServerVerifier>);
 
@@ -228,7 +229,7 @@ impl ServerCertVerifier for ChainOnly {
     }
 }
 
-/// Takes any certificate: what `prefer` and `require` promise. The server must still have its key.
+/// Accepts any certificate, as `prefer` and `require` specify. The server must still have its key.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 
@@ -267,7 +268,7 @@ impl ServerCertVerifier for Unverified {
     }
 }
 
-/// Makes connections with TLS, for the driver.
+/// Creates TLS connections for the driver.
 #[derive(Clone, Debug)]
 pub(super) struct Connector(Arc<ClientConfig>);
 
@@ -277,7 +278,7 @@ impl MakeTlsConnect<Socket> for Connector {
     type Error = std::convert::Infallible;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<ToServer, Self::Error> {
-        // The driver asks for local sockets too, which have no name and no TLS.
+        // The driver also calls this for local sockets, which have no name and no TLS.
         let name = ServerName::try_from(host.to_owned()).ok();
         Ok(ToServer { connector: Arc::clone(&self.0).into(), name })
     }

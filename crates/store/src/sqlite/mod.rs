@@ -1,7 +1,7 @@
 //! A store in one file, for one machine. Every write is an immediate transaction in WAL mode, on disk before it is
-//! acknowledged; readers never wait for writers.
+//! acknowledged. Readers never wait for writers.
 //!
-//! A harness opens it for every leg, so opening an up-to-date file costs one read, and a connection keeps little in
+//! A harness opens the store for every leg, so opening an up-to-date file costs one read, and a connection uses little
 //! memory.
 
 pub(crate) mod file;
@@ -21,23 +21,23 @@ use crate::tables::{Backend, Tables};
 use crate::tx_error::Result;
 use rows::Rows;
 
-/// How often a waiting reader asks whether the file has changed. It is asked in memory that all connections share, which
-/// costs microseconds; a person does not see a delay of this length.
+/// How often a waiting reader checks whether the file has changed. The check reads memory shared by all connections,
+/// which costs microseconds. A person does not notice a delay of this length.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How rarely, after a while of nothing: a daemon waits all day, and need not wake up fifty times a second for it.
+/// How often to check after a while without changes: a daemon waits all day, and need not wake up fifty times a second.
 const LOOK_RARELY: Duration = Duration::from_millis(200);
 
 /// An open file.
 pub(crate) struct Sqlite {
     connection: Connection,
     clock: Clock,
-    /// The file's change counter when [`Backend::wait`] last returned.
+    /// Change counter of the file when [`Backend::wait`] last returned.
     seen: Option<i64>,
 }
 
 impl Sqlite {
-    /// Opens the file, making or migrating it where that is needed.
+    /// Opens the file. Creates or migrates it if needed.
     pub(crate) fn open(path: &Path, clock: Clock) -> std::result::Result<Self, OpenError> {
         Ok(Self { connection: file::open(path)?, clock, seen: None })
     }
@@ -66,7 +66,7 @@ impl Backend for Sqlite {
         Ok(self.clock.now())
     }
 
-    /// The first call returns at once: what was written before it cannot be told from what was not.
+    /// Waits for a change. The first call returns at once: it cannot tell what was written before it.
     #[expect(clippy::disallowed_methods, reason = "SQLite tells nobody of a change: one has to look again")]
     fn wait(&mut self, at_most: Duration) -> store::Result<()> {
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The rows of merge queues in SQLite.
+//! Rows of merge queues in SQLite.
 
 use acquit_core::leg::Hold;
 use rusqlite::params;

@@ -1,4 +1,4 @@
-//! What a database must be able to do with the rows of the daemon: schedules, nights, the outbox, marks.
+//! Operations on the daemon's rows that a database must support: schedules, nights, the outbox, marks.
 
 use acquit_core::ids::Fence;
 use acquit_core::night::Night;
@@ -10,33 +10,33 @@ use crate::record::{json, number, read};
 use crate::row::read_row;
 use crate::tx_error::{Result, TxError};
 
-/// Rows of the daemon, as one transaction sees them.
+/// Rows of the daemon within one transaction.
 pub(crate) trait LedgerTables {
-    /// What is known of a project's schedule; `since` if nothing is, which then is known. Begins with what is known of the schedule of
-    /// this name from before projects were told apart.
+    /// Returns the state of a project's schedule. If there is none, first inserts the state of the schedule of this
+    /// name from before projects were distinguished, or else one that starts at `since`.
     fn meet(&mut self, project: &str, name: &str, since: Timestamp) -> Result<Standing>;
     fn set_followed(&mut self, project: &str, name: &str, to: &Standing) -> Result<()>;
     fn insert_night(&mut self, night: &NightRow) -> Result<Touched>;
-    /// Writes a night whose version is the one before this one's.
+    /// Updates a night whose stored version precedes this one's.
     fn update_night(&mut self, night: &NightRow) -> Result<Touched>;
-    /// The bodies of a schedule's nights, newest first.
+    /// Returns the bodies of a schedule's nights, newest first.
     fn nights_of(&mut self, project: &str, schedule: &str, limit: u32) -> Result<Vec<String>>;
-    /// The bodies of a project's nights in which something is left to do.
+    /// Returns the bodies of a project's open nights.
     fn open_nights(&mut self, project: &str, limit: u32) -> Result<Vec<String>>;
     fn insert_message(&mut self, message: &MessageRow, due: Timestamp) -> Result<()>;
     fn set_mark(&mut self, mark: &Mark<'_>, value: i64) -> Result<()>;
-    /// How far a project has read, or how far was read before projects were told apart.
+    /// Returns the read position of a project, or the one from before projects were distinguished.
     fn mark(&mut self, mark: &Mark<'_>) -> Result<Option<i64>>;
     fn take(&mut self, project: &str, now: Timestamp, lease_until: Timestamp) -> Result<Option<LetterRow>>;
-    /// Writes down what became of the message that was taken with this fence.
+    /// Records the delivery result of the message that was taken with this fence.
     fn deliver(&mut self, fence: i64, to: &DeliveryRow<'_>) -> Result<()>;
     fn letters(&mut self, limit: u32) -> Result<Vec<LetterRow>>;
     fn next_letter(&mut self, project: &str) -> Result<Option<i64>>;
-    /// Tasks with a leg that waits, and when it may be claimed.
+    /// Returns tasks with a waiting leg, and when it may be claimed.
     fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>>;
 }
 
-/// A night's row.
+/// Row of a night.
 pub(crate) struct NightRow {
     pub(crate) project: String,
     pub(crate) schedule: String,
@@ -59,7 +59,7 @@ impl NightRow {
     }
 }
 
-/// A message's row.
+/// Row of a message.
 pub(crate) struct MessageRow {
     pub(crate) project: String,
     pub(crate) key: String,
@@ -78,7 +78,7 @@ impl MessageRow {
     }
 }
 
-/// What becomes of a message's row.
+/// Delivery result of a message.
 pub(crate) struct DeliveryRow<'a> {
     pub(crate) state: &'static str,
     pub(crate) due: Option<i64>,
@@ -113,7 +113,7 @@ impl LetterRow {
                 key: self.key,
                 project: self.project,
                 channel: self.channel,
-                // It is when the letter is due.
+                // It is stored as the time when the letter is due.
                 not_before: None,
             },
             attempts: u32::try_from(self.attempts).unwrap_or(u32::MAX),

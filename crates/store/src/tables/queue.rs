@@ -1,4 +1,4 @@
-//! What a database must be able to do with the rows of merge queues.
+//! Operations on the rows of merge queues that a database must support.
 
 use acquit_core::delivery::queue::{Entry, Queue};
 use acquit_core::ids::LegId;
@@ -8,28 +8,28 @@ use super::Touched;
 use crate::record::{plain, read, task_id};
 use crate::tx_error::Result;
 
-/// Rows of merge queues, as one transaction sees them.
+/// Rows of merge queues within one transaction.
 pub(crate) trait Queues {
-    /// Makes this the task's entry, instead of any that it had.
+    /// Sets the task's entry, and replaces an existing one.
     fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()>;
-    /// The entries of a queue whose legs run, or were handed back and are to come again, in the order in which they came.
+    /// Returns the entries of a queue whose legs run, or were handed back and will come again, in order of arrival.
     fn entries(&mut self, queue: &QueueRow) -> Result<Vec<EntryRow>>;
-    /// A task's entry, whether its leg runs or not.
+    /// Returns a task's entry, whether its leg runs or not.
     fn entry(&mut self, task: i64) -> Result<Option<EntryRow>>;
-    /// Makes the leg the head of the queue, unless another leg that runs is.
+    /// Makes the leg the head of the queue, unless another running leg is.
     fn take_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()>;
-    /// Whether the leg is the queue's head; if so, it stays so to the end of the transaction.
+    /// Returns whether the leg is the head of the queue. If so, it stays the head until the end of the transaction.
     fn is_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<Touched>;
-    /// Gives up being the head.
+    /// Gives up the head of the queue.
     fn drop_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()>;
     fn set_planned(&mut self, queue: &QueueRow, task: i64, commit: &str) -> Result<()>;
     fn set_settled(&mut self, queue: &QueueRow, task: i64, settled: &str) -> Result<()>;
-    /// Lets a leg that was handed back come again now.
+    /// Makes a leg that was handed back claimable now.
     fn wake(&mut self, task: i64) -> Result<Touched>;
     fn leave(&mut self, task: i64) -> Result<()>;
 }
 
-/// A queue's key.
+/// Key of a queue.
 pub(crate) struct QueueRow {
     pub(crate) project: String,
     pub(crate) branch: String,
@@ -41,7 +41,7 @@ impl QueueRow {
     }
 }
 
-/// An entry as its row has it.
+/// Row of an entry.
 pub(crate) struct EntryRow {
     pub(crate) task: i64,
     pub(crate) leg: i64,

@@ -1,8 +1,9 @@
-//! Channel binding `tls-server-end-point` (RFC 5929): the hash of the server's certificate, by the hash function of its signature.
+//! Channel binding `tls-server-end-point` (RFC 5929): the hash of the server's certificate, with the hash function of
+//! its signature.
 
 use ring::digest;
 
-/// The identifiers of signature algorithms, by the hash that they use. MD5 and SHA-1 are replaced by SHA-256.
+/// Identifiers of signature algorithms and the hash to use. MD5 and SHA-1 are replaced by SHA-256.
 const ALGORITHMS: [(&[u8], &digest::Algorithm); 9] = [
     // RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512.
     (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x04], &digest::SHA256),
@@ -20,7 +21,7 @@ const ALGORITHMS: [(&[u8], &digest::Algorithm); 9] = [
 const SEQUENCE: u8 = 0x30;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 
-/// The binding to a certificate; `None` where its signature has no hash of its own, such as Ed25519.
+/// Returns the binding to a certificate; `None` if its signature has no separate hash, such as Ed25519.
 pub(super) fn of(certificate: &[u8]) -> Option<Vec<u8>> {
     let (inside, _) = element(certificate, SEQUENCE)?;
     let (_, after) = element(inside, SEQUENCE)?;
@@ -30,7 +31,7 @@ pub(super) fn of(certificate: &[u8]) -> Option<Vec<u8>> {
     Some(digest::digest(hash, certificate).as_ref().to_vec())
 }
 
-/// The content of the first DER element, which must have this tag, and what follows it.
+/// Returns the content of the first DER element, which must have this tag, and the rest after it.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;

@@ -1,4 +1,4 @@
-//! The statements of SQLite for the daemon's rows.
+//! SQLite statements for the daemon's rows.
 
 use acquit_core::store::{Mark, Standing};
 use acquit_core::time::Timestamp;
