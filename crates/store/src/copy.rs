@@ -1,9 +1,10 @@
-//! Copies a whole store into an empty one, whichever database each is on: backup, restore and move.
+//! Copies a whole store into an empty one, on any combination of databases: backup, restore and move.
 //!
-//! - The copy is one snapshot of the source, and arrives in one transaction: the target has all of it, or nothing.
-//! - A backup runs beside harnesses that write. It reads a snapshot and locks nothing.
-//! - A move locks the source against writers, and afterwards marks it as moved: it refuses every write, also of processes that had it open, and
-//!   does not open any more. If the program dies between the copy and the mark, the same command finishes the move.
+//! - The copy is one snapshot of the source and is written in one transaction: the target gets all of it, or nothing.
+//! - A backup runs while harnesses write. It reads a snapshot and locks nothing.
+//! - A move locks the source against writers, and then marks it as moved. A moved store rejects every write, including
+//!   those of processes that had it open, and can no longer be opened. If the program dies between the copy and the
+//!   mark, the same command finishes the move.
 //!
 //! [`TABLES`] lists what is copied. A test compares it with the schema of both databases.
 
@@ -14,19 +15,19 @@ use std::path::{Path, PathBuf};
 
 use crate::{Clock, Location, OpenError};
 
-/// Rows that are read and written at a time.
+/// Number of rows to read and write at a time.
 const BATCH: usize = 500;
 
-/// The same of rows with bytes, each of which may be a megabyte.
+/// Number of rows at a time for tables with binary columns, each of which may hold a megabyte.
 const BATCH_OF_BYTES: usize = 8;
 
-/// A table, in an order that satisfies every foreign key.
+/// A table. Tables are listed in an order that satisfies every foreign key.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) columns: &'static [(&'static str, Kind)],
 }
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int,
@@ -48,7 +49,7 @@ pub(crate) enum Value {
 
 use Kind::{Bool, Bytes, Int, Text};
 
-/// All tables but `meta` and the counters, which are copied by name.
+/// All tables except `meta` and the counters, which are copied by name.
 pub(crate) const TABLES: &[Table] = &[
     Table {
         name: "tasks",
@@ -196,61 +197,61 @@ pub(crate) const TABLES: &[Table] = &[
 ];
 
 impl Table {
-    /// How many of its rows are read and written at a time.
+    /// Returns how many rows to read and write at a time.
     fn batch(&self) -> usize {
         if self.columns.iter().any(|(_, kind)| *kind == Bytes) { BATCH_OF_BYTES } else { BATCH }
     }
 
-    /// The names of its columns, for a statement.
+    /// Returns the column names for a statement.
     fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// What tells one store from another, and how far its numbers have come.
+/// Identity and counters of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) id: String,
-    /// The last task id that was given out.
+    /// Last assigned task id.
     pub(crate) task: i64,
-    /// The last fence that was given out.
+    /// Last assigned fence.
     pub(crate) fence: i64,
-    /// The last event.
+    /// Last event number.
     pub(crate) event: i64,
 }
 
 /// A batch of rows of a table.
 type Rows = Vec<Vec<Value>>;
 
-/// A result of the copy.
+/// Result of a copy.
 pub(crate) type Result<T> = std::result::Result<T, CopyError>;
 
 /// A store that is read as one snapshot.
 pub(crate) trait Source {
     fn identity(&mut self) -> Result<Identity>;
-    /// Legs that are running.
+    /// Returns the number of running legs.
     fn running(&mut self) -> Result<u64>;
-    /// Gives all rows of a table, batch by batch.
+    /// Passes all rows of a table to `take`, batch by batch.
     fn each(&mut self, table: &Table, take: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()>;
 }
 
 /// A store that is written in one transaction.
 pub(crate) trait Target {
-    /// Its identity, and how many tasks it has.
+    /// Returns its identity and the number of its tasks.
     fn found(&mut self) -> Result<(Identity, u64)>;
     fn insert(&mut self, table: &Table, rows: Rows) -> Result<()>;
-    /// Takes over identity and counters.
+    /// Sets the identity and the counters.
     fn take_over(&mut self, identity: &Identity) -> Result<()>;
 }
 
-/// What was copied.
+/// Counts of copied rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// How many tasks.
+    /// Number of tasks.
     pub tasks: u64,
-    /// How many events.
+    /// Number of events.
     pub events: u64,
-    /// How many rows in all tables.
+    /// Number of rows in all tables.
     pub rows: u64,
 }
 
@@ -260,24 +261,24 @@ pub enum CopyError {
     /// A store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// There is a file where the backup was to be written.
+    /// The backup file already exists.
     #[error("write the backup to {}: the file exists", path.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// There is no such backup.
+    /// The backup does not exist.
     #[error("restore {}: there is no such file", path.display())]
     NoBackup {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The target has tasks of its own.
+    /// The target already has tasks.
     #[error("copy into the store at {location}: it has {tasks} tasks already")]
     NotEmpty {
-        /// Where.
+        /// Location of the target.
         location: String,
-        /// How many.
+        /// Number of its tasks.
         tasks: u64,
     },
     /// Source and target are the same store.
@@ -286,27 +287,27 @@ pub enum CopyError {
     /// Harnesses write to the source.
     #[error("move the store while {legs} legs run")]
     Running {
-        /// How many.
+        /// Number of running legs.
         legs: u64,
     },
     /// A file cannot be written.
     #[error("write {}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's words.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// SQLite refused.
+    /// An error of SQLite.
     #[error("copy the store")]
     Sqlite(#[from] rusqlite::Error),
-    /// PostgreSQL refused.
+    /// An error of PostgreSQL.
     #[error("copy the store")]
     Postgres(#[from] ::postgres::Error),
 }
 
-/// Writes a snapshot of the store to a new SQLite file, while others go on writing to the store. The file appears whole.
+/// Atomically writes a snapshot of the store to a new SQLite file, while others continue to write to the store.
 pub fn backup(from: &Location, file: &Path) -> std::result::Result<Copied, CopyError> {
     if file.exists() {
         return Err(CopyError::Exists { path: file.to_owned() });
@@ -336,7 +337,7 @@ pub fn backup(from: &Location, file: &Path) -> std::result::Result<Copied, CopyE
     linked
 }
 
-/// Brings a backup into an empty store. The store gets the id of the one that was saved.
+/// Restores a backup into an empty store. The store gets the id of the one that was backed up.
 pub fn restore(file: &Path, to: &Location) -> std::result::Result<Copied, CopyError> {
     if !file.is_file() {
         return Err(CopyError::NoBackup { path: file.to_owned() });
@@ -344,24 +345,24 @@ pub fn restore(file: &Path, to: &Location) -> std::result::Result<Copied, CopyEr
     copy(&Location::Sqlite(file.to_owned()), to, Lock::Nobody)
 }
 
-/// Moves the store to an empty one. The old one is kept, and refuses to be used.
+/// Moves the store to an empty one. The old store is kept, but can no longer be used.
 pub fn move_to(from: &Location, to: &Location) -> std::result::Result<Copied, CopyError> {
     copy(from, to, Lock::Writers { moved_to: to.to_string() })
 }
 
-/// Who may write to the source during the copy and after it.
+/// Who is locked out of the source during the copy and after it.
 pub(crate) enum Lock {
-    /// Everybody.
+    /// Nobody.
     Nobody,
-    /// Nobody: it moves.
+    /// Writers, because the store moves.
     Writers {
-        /// Where to, as others are told.
+        /// New location, as shown to others.
         moved_to: String,
     },
 }
 
 fn copy(from: &Location, to: &Location, lock: Lock) -> Result<Copied> {
-    // Both are made or migrated first, so that source and target have the same tables.
+    // Create or migrate both first, so that source and target have the same tables.
     drop(crate::open(from, Clock::System)?);
     drop(crate::open(to, Clock::System)?);
     let moves = matches!(lock, Lock::Writers { .. });
@@ -375,7 +376,8 @@ fn copy(from: &Location, to: &Location, lock: Lock) -> Result<Copied> {
     }
 }
 
-/// Copies all rows. A target that has them already, because an earlier move died before it marked the source, is left as it is.
+/// Copies all rows. Leaves a target unchanged that already has them, because an earlier move died before it marked the
+/// source.
 fn transfer(source: &mut dyn Source, target: &mut dyn Target, to: &Location, moves: bool) -> Result<Copied> {
     let identity = source.identity()?;
     let (found, tasks) = target.found()?;

@@ -1,4 +1,4 @@
-//! The store's methods, each one transaction, whatever the database.
+//! The methods of the store for any database. Each is one transaction.
 
 mod fleet;
 mod ledger;
@@ -110,12 +110,12 @@ impl<B: Backend> Store for Database<B> {
     fn transcribe(&mut self, hold: Hold, chunk: &Chunk, usage: &Usage, notes: &[Note]) -> Result<()> {
         self.write("take a transcript", |tables, _| {
             step::must_hold(tables.set_usage(hold, &json("usage", usage)?)?, hold.leg)?;
-            // An empty chunk would take the place of the one that begins where it does.
+            // Skip an empty chunk: it would take the place of the chunk that starts at the same byte.
             if chunk.from < chunk.to {
                 match tables.insert_chunk(hold.leg.into(), &ChunkRow::of(chunk)?)? {
                     Touched::Row if notes.is_empty() => tables.announce(key(hold.leg.task))?,
                     Touched::Row => {}
-                    // The whole call is repeated, so its notes are there too.
+                    // The chunk exists, so this call is a repetition and its notes are stored as well.
                     Touched::Nothing => return Ok(()),
                 }
             }
@@ -201,7 +201,7 @@ impl<B: Backend> Store for Database<B> {
     }
 }
 
-/// What a held leg's mark means for its harness.
+/// Translates the cancel mark of a held leg for its harness.
 fn pulse(hold: Hold, cancel: Option<bool>) -> tx_error::Result<Pulse> {
     match cancel {
         Some(false) => Ok(Pulse::Beating),
@@ -216,7 +216,7 @@ fn task(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Task> {
 }
 
 fn definition(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Definition> {
-    /// Tells a form that this program does not know from a damaged definition.
+    /// Distinguishes an unknown format from a damaged definition.
     #[derive(serde::Deserialize)]
     struct Form {
         form: u32,

@@ -1,8 +1,8 @@
-//! What a row holds. Structured values are JSON in text columns, read back whole; the plain columns beside them are for
-//! the database: to find, to order, to check, and to list without reading the rest.
+//! The content of rows. Structured values are JSON in text columns, read back as a whole. The plain columns beside them
+//! are for the database: to search, order, check, and list without reading the rest.
 //!
-//! PostgreSQL has no NUL in texts. JSON writes it as an escape, so it survives there; in plain columns, which people
-//! only look at, it becomes U+FFFD, on both databases alike.
+//! PostgreSQL does not allow NUL in text. JSON escapes it, so it survives there. In plain columns, which are only for
+//! display, it becomes U+FFFD on both databases.
 
 use acquit_core::agent::{Chunk, shorten};
 use acquit_core::definition::Definition;
@@ -20,17 +20,17 @@ use serde::de::DeserializeOwned;
 use crate::row::{read_row, written_row};
 use crate::tx_error::{Result, TxError};
 
-/// The longest summary of an event in its own column. The event's data has all of it.
+/// Maximum length of an event's summary in its own column. The event's data contains all of it.
 const SUMMARY_LIMIT: usize = 500;
 
-/// The tasks that wait for one which does not mend their failure any more.
+/// Selects tasks that wait for a task which no longer fixes their failure.
 pub(crate) const RELEASED: &str = "select blocked.task from blocked left join roots
          on roots.project_path = blocked.project_path and roots.fingerprint = blocked.fingerprint
              and roots.task = blocked.root
      where roots.task is null order by blocked.task";
 
 written_row! {
-    /// A task's row, apart from its definition.
+    /// Row of a task, without its definition.
     TaskRow {
         key { id: i64 }
         fixed {
@@ -55,7 +55,7 @@ written_row! {
 }
 
 impl TaskRow {
-    /// The row of a task that changed at `updated`.
+    /// Creates the row of a task that changed at `updated`.
     pub(crate) fn of(task: &Task, updated: Timestamp) -> Result<Self> {
         let seed = &task.seed;
         Ok(Self {
@@ -78,7 +78,7 @@ impl TaskRow {
     }
 }
 
-/// What a task's row holds of its definition.
+/// Columns of a task's definition.
 pub(crate) struct DefinitionRow {
     pub(crate) definition: String,
     pub(crate) sandbox: &'static str,
@@ -86,7 +86,7 @@ pub(crate) struct DefinitionRow {
 }
 
 impl DefinitionRow {
-    /// Its columns, for an insert.
+    /// The columns, for an insert.
     pub(crate) const COLUMNS: &[&str] = &["definition", "sandbox", "needs"];
 
     pub(crate) fn of(definition: &Definition) -> Result<Self> {
@@ -98,7 +98,8 @@ impl DefinitionRow {
     }
 }
 
-/// What a task is called in lists. A schedule gives its tasks no title that says what they do, so their work does.
+/// Returns the title of a task in lists. Titles of scheduled tasks do not say what the tasks do, so their work is used
+/// instead.
 fn listed(task: &Task) -> String {
     let wish = &task.seed.wish;
     let title = if wish.metadata.contains_key(SCHEDULE) { task.headline() } else { &wish.title };
@@ -158,8 +159,8 @@ impl SummaryRow {
     }
 }
 
-/// The query of a list and its text parameters, which stand as `{marker}1`, `{marker}2` in it. A state that is named is
-/// shown whether it is an end or not; without one, `ended` decides. Every form of it walks an index from its newest end.
+/// Returns the query of a list and its text parameters, written as `{marker}1`, `{marker}2` in it. A given state is
+/// listed whether it is final or not; without one, `ended` decides. Every variant walks an index from its newest end.
 pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>) {
     let mut conditions = Vec::new();
     let mut values = Vec::new();
@@ -222,7 +223,7 @@ impl LegRow {
     }
 }
 
-/// An event on its way into the store.
+/// An event to store.
 pub(crate) struct NewEvent {
     pub(crate) leg: Option<i64>,
     pub(crate) at: i64,
@@ -281,7 +282,7 @@ impl EventRow {
 }
 
 read_row! {
-    /// A part of a transcript, in and out.
+    /// A chunk of a transcript, read and written.
     ChunkRow, chunk_columns {
         from_byte: i64,
         to_byte: i64,
@@ -313,22 +314,22 @@ impl ChunkRow {
     }
 }
 
-/// A task's id as the databases have it. What is too large for them becomes 0, which no task has.
+/// Converts a task id for the databases. An id that is too large becomes 0, which no task has.
 pub(crate) fn key(id: TaskId) -> i64 {
     i64::try_from(id.0).unwrap_or(0)
 }
 
-/// The task of a stored id.
+/// Converts a stored task id.
 pub(crate) fn task_id(key: i64) -> TaskId {
     TaskId(natural(key))
 }
 
-/// A number as the databases have it. None that we count reaches the limit.
+/// Converts a number for the databases. None of our counters reaches the limit.
 pub(crate) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// A stored number. The schema keeps negative ones out.
+/// Converts a stored number. The schema excludes negative ones.
 pub(crate) fn natural(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
@@ -337,23 +338,23 @@ pub(crate) fn small(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// A text for a plain column.
+/// Converts a text for a plain column.
 pub(crate) fn plain(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// A value as JSON.
+/// Converts a value to JSON.
 pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| TxError::corrupt(what, error))
 }
 
-/// A value of JSON.
+/// Parses a value from JSON.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| TxError::corrupt(what, error))
 }
 
-/// The word of a mode in the table of tasks. Its words are those of schema 1, where `strict` was what `on` is now, and `on` what
-/// `reduced` is.
+/// Returns the word of a mode in the table of tasks. The words are those of schema 1, where `strict` meant today's
+/// `on`, and `on` meant today's `reduced`.
 pub(crate) fn mode_word(mode: Mode) -> &'static str {
     match mode {
         Mode::On => "strict",
@@ -362,7 +363,7 @@ pub(crate) fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-/// The mode of a word in the table of tasks.
+/// Parses the word of a mode in the table of tasks.
 fn mode(word: &str) -> Mode {
     let known = [Mode::On, Mode::Reduced, Mode::Off];
     known.into_iter().find(|mode| mode_word(*mode) == word).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Carries out what was decided about a task, row by row, in the order that all writers keep: task, roots, leg, transcript,
-//! events. With one order for all, no two of them wait for each other in a circle.
+//! Applies a decision about a task row by row, in the order that all writers use: task, roots, leg, transcript, events.
+//! The common order prevents deadlocks.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::record::{DefinitionRow, NewEvent, TaskRow, json, key, number, plain, 
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Touched};
 use crate::tx_error::{Result, TxError};
 
-/// Puts a new task into the tables.
+/// Inserts a new task.
 pub(crate) fn create(
     tables: &mut dyn Tables,
     now: Timestamp,
@@ -40,7 +40,7 @@ pub(crate) fn create(
 pub(crate) fn commit(tables: &mut dyn Tables, now: Timestamp, commit: Commit<'_>) -> Result<Task> {
     let id = commit.before.id();
     let found = tables.lock_task(key(id))?.ok_or(Error::NoTask(id))?;
-    // Before the version: who lost the leg must stop, not read again.
+    // Check the hold before the version: a process that lost the leg must stop, not read again.
     if let Some(hold) = commit.hold {
         if hold.leg.task != id {
             return Err(Error::Fenced(hold.leg).into());
@@ -72,7 +72,7 @@ pub(crate) fn commit(tables: &mut dyn Tables, now: Timestamp, commit: Commit<'_>
     Ok(task)
 }
 
-/// What the task waits for now, where that is something else than before.
+/// Updates what the task waits for, if that changed.
 fn set_blocked(tables: &mut dyn Tables, task: &Task, before: &State) -> Result<()> {
     match (&task.state, before) {
         (State::Blocked { root, .. }, _) => {
@@ -86,7 +86,7 @@ fn set_blocked(tables: &mut dyn Tables, task: &Task, before: &State) -> Result<(
     }
 }
 
-/// What the changes mean for the legs' rows.
+/// Applies the changes to the legs' rows.
 fn move_legs(
     tables: &mut dyn Tables,
     now: Timestamp,
@@ -129,7 +129,7 @@ fn move_legs(
     Ok(())
 }
 
-/// What a leg needs of the machine that runs it: what its stage does.
+/// Returns what a leg needs from the machine that runs it, according to its stage.
 fn needs(tables: &mut dyn Tables, task: TaskId, entry: &Entry) -> Result<String> {
     let what = "needs of a task";
     let known = tables.needs(key(task))?.unwrap_or_else(|| "{}".to_owned());
@@ -148,7 +148,7 @@ fn end_leg(
     must_hold(tables.end_leg(Place::from(leg), hold.map(|hold| hold.fence.0), &end)?, leg)
 }
 
-/// A row that was not there is a leg that is somebody else's by now.
+/// Returns an error if the row was not found: then another process owns the leg.
 pub(crate) fn must_hold(touched: Touched, leg: LegId) -> Result<()> {
     match touched {
         Touched::Row => Ok(()),
@@ -156,14 +156,14 @@ pub(crate) fn must_hold(touched: Touched, leg: LegId) -> Result<()> {
     }
 }
 
-/// The events of changes that are made now.
+/// Creates the events of changes that are made now.
 fn events(now: Timestamp, changes: &[Change], by: &Actor) -> Result<Vec<NewEvent>> {
     let event =
         |change: &Change| NewEvent::of(change.leg(), now, by, &Body::Change { change: change.clone() });
     changes.iter().map(event).collect()
 }
 
-/// The events of notes.
+/// Creates the events of notes.
 pub(crate) fn noted(leg: Option<u32>, notes: &[Note], by: &Actor) -> Result<Vec<NewEvent>> {
     notes.iter().map(|note| NewEvent::of(leg, note.at, by, &note.body)).collect()
 }

@@ -1,4 +1,4 @@
-//! Reading and writing whole tables of a PostgreSQL database.
+//! Reads and writes whole tables of a PostgreSQL database.
 
 use std::io::Write;
 
@@ -8,10 +8,10 @@ use super::{Copied, Identity, Kind, Lock, Result, Rows, Source, TABLES, Table, T
 use crate::location::Address;
 use crate::postgres::connect;
 
-/// A copy of a large store takes longer than a statement of a leg may.
+/// Removes the statement timeouts: copying a large store takes longer than a statement of a leg may.
 const NO_LIMIT: &str = "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0";
 
-/// Lets something read a snapshot of the store. If the store moves, nobody else writes meanwhile, and it is marked at the end.
+/// Runs a reader on a snapshot of the store. If the store moves, locks out writers and marks the store at the end.
 pub(super) fn read(
     address: &Address,
     lock: &Lock,
@@ -23,7 +23,7 @@ pub(super) fn read(
     transaction.batch_execute(NO_LIMIT)?;
     if let Lock::Writers { .. } = lock {
         let tables: Vec<_> = TABLES.iter().map(|table| table.name).collect();
-        // Before the first query: the snapshot is taken after the lock is had.
+        // Lock before the first query, so that the snapshot is taken under the lock.
         transaction
             .batch_execute(&format!("lock table {} in share row exclusive mode", tables.join(", ")))?;
     }
@@ -36,7 +36,7 @@ pub(super) fn read(
     Ok(copied)
 }
 
-/// Marks the store as moved: opening it says where, and every write of a process that had it open fails.
+/// Marks the store as moved: opening it reports the new location, and every write of a process that had it open fails.
 fn mark(transaction: &mut Transaction<'_>, moved_to: &str) -> Result<()> {
     transaction.batch_execute(
         "create table moved (place text not null);
@@ -96,7 +96,7 @@ fn identity(transaction: &mut Transaction<'_>) -> Result<Identity> {
     Ok(Identity { id: row.get(0), task: row.get(1), fence: row.get(2), event: row.get(3) })
 }
 
-/// Lets something write to the store, in one transaction.
+/// Runs a writer on the store, in one transaction.
 pub(super) fn write(
     address: &Address,
     from: impl FnOnce(&mut dyn Target) -> Result<Copied>,
@@ -104,7 +104,7 @@ pub(super) fn write(
     let mut client = connect::client(address)?;
     let mut transaction = client.transaction()?;
     transaction.batch_execute(NO_LIMIT)?;
-    // Nobody else makes a task, or copies into it, meanwhile.
+    // Prevent others from creating tasks, or copying into the store, meanwhile.
     transaction.batch_execute("lock table tasks in share row exclusive mode")?;
     let mut writer = Writer(transaction);
     let copied = from(&mut writer)?;
@@ -120,7 +120,7 @@ impl Target for Writer<'_> {
         Ok((identity(&mut self.0)?, tasks.unsigned_abs()))
     }
 
-    /// By COPY, which also takes numbers for columns that the database would number itself.
+    /// Uses COPY, which also accepts values for columns that the database would number itself.
     fn insert(&mut self, table: &Table, rows: Rows) -> Result<()> {
         let mut text = String::new();
         for row in rows {
@@ -133,7 +133,7 @@ impl Target for Writer<'_> {
             text.push('\n');
         }
         let mut copy = self.0.copy_in(&format!("copy {} ({}) from stdin", table.name, table.names()))?;
-        // Writing fails only as the statement does, and its end says why.
+        // A write fails only if the statement fails, and `finish` reports why.
         let _ = copy.write_all(text.as_bytes());
         copy.finish()?;
         Ok(())
@@ -156,7 +156,7 @@ impl Target for Writer<'_> {
     }
 }
 
-/// Appends a value in the text form of COPY.
+/// Appends a value in the text format of COPY.
 fn field(text: &mut String, value: Value) {
     match value {
         Value::Null => text.push_str("\\N"),

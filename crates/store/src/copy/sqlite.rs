@@ -1,4 +1,4 @@
-//! Reading and writing whole tables of an SQLite file.
+//! Reads and writes whole tables of an SQLite file.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_it
 use super::{Copied, Identity, Kind, Lock, Result, Rows, Source, TABLES, Table, Target, Value};
 use crate::sqlite::file;
 
-/// Lets something read a snapshot of the file. If the store moves, nobody else writes meanwhile, and it is marked at the end.
+/// Runs a reader on a snapshot of the file. If the store moves, locks out writers and marks the store at the end.
 pub(super) fn read(
     path: &Path,
     lock: &Lock,
@@ -31,7 +31,7 @@ pub(super) fn read(
     }
 }
 
-/// Marks the store as moved: opening it says where, and every write of a process that had it open fails.
+/// Marks the store as moved: opening it reports the new location, and every write of a process that had it open fails.
 fn mark(connection: &Connection, moved_to: &str) -> Result<()> {
     connection.execute_batch("create table moved (place text not null) strict")?;
     connection.execute("insert into moved values (?1)", [moved_to])?;
@@ -98,7 +98,7 @@ fn count(connection: &Connection, query: &str) -> Result<u64> {
     Ok(connection.query_row(query, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
-/// Lets something write to the file, in one transaction.
+/// Runs a writer on the file, in one transaction.
 pub(super) fn write(path: &Path, from: impl FnOnce(&mut dyn Target) -> Result<Copied>) -> Result<Copied> {
     let mut connection = file::open(path)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

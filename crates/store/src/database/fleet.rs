@@ -1,4 +1,4 @@
-//! The methods of workers and parcels.
+//! Methods for workers and parcels.
 
 use acquit_core::fleet::{Parcel, Parcels, SeenWorker, StoredParcel, WaitingLeg, Worker};
 use acquit_core::leg::Hold;
@@ -9,7 +9,7 @@ use crate::record::{key, plain};
 use crate::step;
 use crate::tables::{Backend, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow};
 
-/// The size of a part: small enough to be held in memory by everybody, large enough that a repository is a few hundred of them.
+/// Size of a part: small enough to keep in memory, large enough that a repository has only a few hundred of them.
 const PART: usize = 1 << 20;
 
 impl<B: Backend> Fleet for Database<B> {

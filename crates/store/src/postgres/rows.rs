@@ -1,5 +1,5 @@
-//! The statements of PostgreSQL. Others write at the same time, so what a transaction relies on it locks: the task's row,
-//! then the leg's row, then the events.
+//! PostgreSQL statements. Others write at the same time, so a transaction locks what it relies on: the task's row, then
+//! the leg's row, then the events.
 
 mod fleet;
 mod ledger;
@@ -22,13 +22,13 @@ use crate::row::{insert, update};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
-/// The advisory lock that those who append events hold until they have committed: any number, always the same.
+/// Advisory lock that a writer of events holds until its commit. The number is arbitrary, but always the same.
 const EVENTS_LOCK: i64 = 0x6163_7175_6974_0002;
 
-/// Values for a statement.
+/// Parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// The rows as a connection or a transaction sees them.
+/// The rows within a connection or a transaction.
 pub(super) struct Rows<'a, C> {
     pub(super) client: &'a mut C,
     pub(super) statements: &'a mut HashMap<&'static str, Statement>,
@@ -91,7 +91,8 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         Ok(())
     }
 
-    /// "No key": rows that refer to the task can still be inserted by those who hold its leg and wait for us.
+    /// Uses `for no key update`, so that holders of its leg who wait for us can still insert rows that refer to the
+    /// task.
     fn lock_task(&mut self, task: i64) -> Result<Option<i64>> {
         self.one("select version from tasks where id = $1 for no key update", &[&task], |row| row.get(0))
     }
@@ -203,7 +204,8 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         )
     }
 
-    /// Racing claimers of any leg pass by each other's; the claimer of a task's leg waits for whoever is at it.
+    /// Claimers of any leg skip legs that others are claiming. The claimer of one task's leg waits for the other
+    /// transaction.
     fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>> {
         macro_rules! claim {
             ($which:literal) => {
@@ -221,7 +223,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         const ANY: &str =
             claim!("order by priority desc, not_before, task, number limit 1 for update skip locked");
         const OF: &str = claim!("and task = $4 for update");
-        // A leg whose repository is not in the store is for the machine that has it.
+        // A leg whose repository is not in the store can only run on the machine that has it.
         const BY: &str = claim!(
             "and ($5::bigint is null or task = $5) and needs like '%\"repository:%'
              and needs::jsonb <@ (select offers::jsonb from workers where name = $4)
@@ -282,7 +284,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         self.all(RUNNING, &[], LegRow::of_postgres)
     }
 
-    /// In one statement with the lock, so that the lock is held for no longer than that and the commit.
+    /// Appends in one statement with the lock, so that the lock is only held for that statement and the commit.
     fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()> {
         fn column<'a, T: 'a>(events: &'a [NewEvent], pick: impl Fn(&'a NewEvent) -> T) -> Vec<T> {
             events.iter().map(pick).collect()

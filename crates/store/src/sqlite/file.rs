@@ -1,4 +1,4 @@
-//! Opening the file: made for its owner alone, checked, migrated.
+//! Opens the file: creates it for its owner only, checks and migrates it.
 
 use std::cell::Cell;
 use std::fs::{DirBuilder, OpenOptions};
@@ -13,33 +13,33 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 use crate::{OpenError, migrate};
 
 /// How long a writer waits for others. Each write takes a few milliseconds, so this is far more than a queue of a
-/// thousand; only a process that was stopped in the middle of a write makes others wait so long.
+/// thousand writers needs. Only a process that was stopped in the middle of a write makes others wait this long.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a waiting writer tries again. SQLite's own handler waits longer with every try, up to 100 ms, so that those
-/// who have waited longest come last; at an even pace all have the same chance.
+/// How often a waiting writer retries. SQLite's own handler waits longer with every attempt, up to 100 ms, so the
+/// longest-waiting writers would come last. With a constant interval all have the same chance.
 const TRY_EVERY: Duration = Duration::from_millis(1);
 
-/// Pages kept in memory per connection: the few that a leg's transactions touch.
+/// Page cache per connection: enough for the few pages that a leg's transactions touch.
 const CACHE_KIB: u32 = 512;
 
-/// Statements kept prepared: more than the store has.
+/// Number of prepared statements to cache: more than the store has.
 const STATEMENTS: usize = 40;
 
-/// Older ones can damage a file in WAL mode when two connections checkpoint at the same moment.
+/// Oldest supported version. Older ones can damage a file in WAL mode when two connections checkpoint at the same time.
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
 
-/// The steps that make a file what it is today. Never changed, only added to.
+/// Migrations. Never change one, only add new ones.
 pub(super) const STEPS: &[&str] =
     &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 
-/// Opens the file, making or migrating it where that is needed.
+/// Opens the file. Creates or migrates it if needed.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     if rusqlite::version_number() < OLDEST.0 {
         return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: OLDEST.1 });
     }
     let create = |source| OpenError::Create { path: path.to_owned(), source };
-    // Absolute, because SQLite would read a relative name such as `file:x` as a URI.
+    // Make the path absolute, because SQLite would read a relative name such as `file:x` as a URI.
     let path = &std::path::absolute(path).map_err(create)?;
     let bad = |error| explain(path, error);
     let mut connection = match connect(path) {
@@ -60,7 +60,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
             let place = connection.query_row("select place from moved", [], |row| row.get(0)).map_err(bad)?;
             return Err(OpenError::Moved { location: path.display().to_string(), place });
         }
-        // No such table; whatever else it may be shows in the migration.
+        // There is no such table. Any other cause shows in the migration.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => 0,
         Err(error) => return Err(bad(error)),
     };
@@ -70,7 +70,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// What SQLite finds wrong with the file: pages, indexes, constraints and references.
+/// Returns the problems SQLite finds in the file: pages, indexes, constraints and references.
 pub(crate) fn integrity(path: &Path) -> Result<Vec<String>, OpenError> {
     let connection = open(path)?;
     let problems = || -> rusqlite::Result<Vec<String>> {
@@ -102,8 +102,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether a writer that was turned away so many times tries once more. Its time is measured, not counted in tries: on a busy machine a
-/// sleep of 1 ms takes many, and the wait would have no limit that can be named.
+/// Returns whether a writer retries after this many attempts. Measures time instead of counting attempts: on a busy
+/// machine a sleep of 1 ms takes much longer, so the total wait would have no known limit.
 #[expect(
     clippy::disallowed_methods,
     reason = "SQLite tells nobody when a lock is free: one has to try again"
@@ -122,11 +122,12 @@ fn try_again(tries: i32) -> bool {
     waits
 }
 
-/// Makes a store that only its owner can read, in a folder likewise. SQLite gives its side files the same mode.
+/// Creates a store that only its owner can read, in a folder with the same access. SQLite gives its side files the same
+/// mode.
 ///
-/// It is made aside and appears whole: of processes that make the same store at the same moment each would otherwise meet
-/// the others in the middle of it, where SQLite turns some away at once, as locked or as read-only. One of them is linked,
-/// and is the store; the others are dropped.
+/// The store is created in a temporary folder and appears atomically. Otherwise, processes that create the same store
+/// at the same time would see a half-created file, for which SQLite immediately rejects some of them as locked or
+/// read-only. One new file is linked and becomes the store; the others are dropped.
 fn make(path: &Path) -> Result<(), OpenError> {
     let create = |source| OpenError::Create { path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -136,7 +137,7 @@ fn make(path: &Path) -> Result<(), OpenError> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).map_err(create)?;
     let mut connection = connect(&new).map_err(|error| explain(path, error))?;
     bring_forward(&mut connection, path)?;
-    // The last connection leaves everything in the one file.
+    // Closing the last connection merges everything into the one file.
     connection.close().map_err(|(_, error)| explain(path, error))?;
     match std::fs::hard_link(&new, path) {
         Ok(()) => Ok(()),
@@ -145,7 +146,7 @@ fn make(path: &Path) -> Result<(), OpenError> {
             Ok(_) => Err(create(io::ErrorKind::IsADirectory.into())),
             Err(error) => Err(create(error)),
         },
-        // A file system without links has to do with the empty file, which is filled in place.
+        // A file system without hard links gets an empty file, which is filled in place.
         Err(_) => {
             let empty = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
             empty.map(drop).map_err(create)
@@ -153,7 +154,7 @@ fn make(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// A folder for one new store; gone when it is dropped. One that a killed process left is small and in nobody's way.
+/// A temporary folder for a new store, removed on drop. One left by a killed process is small and harmless.
 struct Aside(PathBuf);
 
 impl Aside {
@@ -179,7 +180,8 @@ impl Drop for Aside {
 
 fn bring_forward(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let bad = |error| explain(path, error);
-    // Outside of a transaction, and not before it is known that the file is nobody else's: the mode stays with the file.
+    // Do this outside a transaction, and only after checking that the file is not a foreign database: the mode is
+    // stored in the file.
     if look(connection).map_err(bad)? == Found::Empty {
         keep_a_log(connection).map_err(bad)?;
     }
@@ -198,8 +200,8 @@ fn bring_forward(connection: &mut Connection, path: &Path) -> Result<(), OpenErr
     }
 }
 
-/// Puts the file in WAL mode. SQLite asks no busy handler here: two processes that make the same store at the same moment
-/// each read the file while wanting it alone, and both are turned away at once.
+/// Switches the file to WAL mode. SQLite does not call the busy handler here: if two processes create the same store at
+/// the same time, each reads the file while it wants exclusive access, and both are rejected at once.
 fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
     let mut tries = 0;
     loop {
@@ -212,12 +214,12 @@ fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// What is in a file.
+/// Content of a file.
 #[derive(PartialEq)]
 enum Found {
     /// Nothing yet.
     Empty,
-    /// Tables of somebody else.
+    /// Tables of another program.
     Foreign,
     /// A store of this version.
     Version(i64),
@@ -233,7 +235,7 @@ fn look(connection: &Connection) -> rusqlite::Result<Found> {
     }
 }
 
-/// Says what is wrong with a file, where SQLite's own words would leave one guessing.
+/// Converts an error of SQLite, and explains it where its own message would be unclear.
 fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
     let path = path.to_owned();
     match error.sqlite_error_code() {

@@ -1,5 +1,5 @@
-//! The statements of SQLite. Its writers come one after the other, so what a transaction has read stays true until it
-//! commits: nothing here needs a lock of its own.
+//! SQLite statements. SQLite serializes writers, so what a transaction has read stays true until it commits: nothing
+//! here needs a lock of its own.
 
 mod fleet;
 mod ledger;
@@ -19,11 +19,11 @@ use crate::row::{insert, update};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
-/// The leg that is next in line. Also for a test: it must not cost more with every leg that there ever was.
+/// Selects the next leg. Shared with a test: its cost must not grow with the number of past legs.
 pub(super) const CLAIM_ANY: &str = "select task, number from legs where state = 'ready' and not_before <= ?1
      order by priority desc, not_before, task, number limit 1";
 
-/// The rows as a connection sees them.
+/// The rows within a connection.
 pub(super) struct Rows<'a>(pub(super) &'a Connection);
 
 impl Rows<'_> {
@@ -52,7 +52,7 @@ impl Rows<'_> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The next number of a counter.
+    /// Returns the next number of a counter.
     fn count(&self, name: &str) -> Result<i64> {
         const NEXT: &str = "update counters set value = value + 1 where name = ?1 returning value";
         Ok(self.0.prepare_cached(NEXT)?.query_row([name], |row| row.get(0))?)
@@ -304,7 +304,7 @@ impl Tables for Rows<'_> {
         }
     }
 
-    /// Those who wait look for themselves.
+    /// Does nothing: waiting readers poll the file.
     fn announce(&mut self, _task: i64) -> Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What only SQLite does: files and their modes, and disks that are full.
+//! Tests specific to SQLite: files and their modes, and full disks.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
             )
         })
     };
-    // The smallest limit that SQLite accepts is the size that the file has.
+    // The smallest limit that SQLite accepts is the current size of the file.
     store.0.connection.pragma_update_and_check(None, "max_page_count", 1, |_| Ok(())).expect("a limit");
     let refusal = fill(&mut store, 100_000).expect_err("no room").while_doing("take it");
     let Error::Full { source, .. } = refusal else { panic!("{refusal:?}") };

@@ -1,4 +1,4 @@
-//! What a database must be able to do with the rows of workers and parcels.
+//! Operations on the rows of workers and parcels that a database must support.
 
 use acquit_core::fleet::{Content, Parcel, SeenWorker, StoredParcel, WaitingLeg, Worker};
 use acquit_core::ids::LegId;
@@ -9,27 +9,27 @@ use crate::record::{json, natural, plain, read, small, task_id};
 use crate::row::read_row;
 use crate::tx_error::Result;
 
-/// Rows of workers and parcels, as one transaction sees them.
+/// Rows of workers and parcels within one transaction.
 pub(crate) trait FleetTables {
     /// Writes a worker's row, unless another process has written it since `silent`.
     fn put_worker(&mut self, worker: &WorkerRow, silent: Timestamp) -> Result<Touched>;
-    /// Removes the row of a worker that this process has written.
+    /// Removes a worker's row, if this process has written it.
     fn delete_worker(&mut self, name: &str, process: &str) -> Result<()>;
     fn workers(&mut self) -> Result<Vec<SeenRow>>;
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingRow>>;
-    /// The needs of a task, stage by stage.
+    /// Returns the needs of a task by stage.
     fn needs(&mut self, task: i64) -> Result<Option<String>>;
-    /// The parcel's number; `None` if the leg has left a file of this path already.
+    /// Returns the parcel's number; `None` if the leg has already left a file with this path.
     fn insert_parcel(&mut self, parcel: &ParcelRow) -> Result<Option<i64>>;
     fn insert_part(&mut self, parcel: i64, part: i64, data: &[u8]) -> Result<()>;
-    /// Objects that belong to a repository, and to no task or to this one.
+    /// Returns objects that belong to a repository, and to no task or to this one.
     fn objects(&mut self, repository: &str, task: i64) -> Result<Vec<StoredRow>>;
-    /// Files that legs of a task left.
+    /// Returns files that legs of a task left.
     fn files(&mut self, task: i64) -> Result<Vec<StoredRow>>;
     fn part(&mut self, parcel: i64, part: i64) -> Result<Option<Vec<u8>>>;
 }
 
-/// A worker's row.
+/// Row of a worker.
 pub(crate) struct WorkerRow {
     pub(crate) name: String,
     pub(crate) process: String,
@@ -65,7 +65,7 @@ impl SeenRow {
 }
 
 read_row! {
-    /// A leg that waits.
+    /// A waiting leg.
     WaitingRow, waiting_columns {
         task: i64,
         number: i64,
@@ -83,7 +83,7 @@ impl WaitingRow {
     }
 }
 
-/// A parcel's row, without its number.
+/// Row of a parcel, without its number.
 pub(crate) struct ParcelRow {
     pub(crate) repository: String,
     pub(crate) kind: &'static str,

@@ -1,5 +1,5 @@
-//! What a database must be able to do with rows, inside a transaction, and with transactions as such. Each method is a
-//! statement or two, without any thought: what is written when is decided in `step` and `database`.
+//! Operations on rows within a transaction, and on transactions, that a database must support. Each method is one or
+//! two statements without logic: `step` and `database` decide what is written when.
 
 use std::time::Duration;
 
@@ -21,67 +21,68 @@ pub(crate) use fleet::{
 pub(crate) use ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 pub(crate) use queue::{EntryRow, QueueRow, Queues};
 
-/// Rows, as one transaction sees them.
+/// Rows within one transaction.
 pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
-    /// What the store is told from others by.
+    /// Returns the id that distinguishes this store from others.
     fn store_id(&mut self) -> Result<String>;
-    /// A number for a new task.
+    /// Reserves a number for a new task.
     fn reserve(&mut self) -> Result<i64>;
     fn insert_task(&mut self, task: &TaskRow, definition: &DefinitionRow) -> Result<()>;
-    /// The task's version; from here to the end of the transaction nobody else changes the task.
+    /// Returns the task's version, and locks the task against changes by others until the end of the transaction.
     fn lock_task(&mut self, task: i64) -> Result<Option<i64>>;
     fn update_task(&mut self, task: &TaskRow) -> Result<()>;
-    /// The task's body.
+    /// Returns the task's body.
     fn task(&mut self, task: i64) -> Result<Option<String>>;
     fn definition(&mut self, task: i64) -> Result<Option<String>>;
-    /// Replaces what a task runs by.
+    /// Replaces the definition of a task.
     fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()>;
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>>;
 
-    /// Makes these the failures that the task mends, as far as no other task mends them already.
+    /// Sets the failures this task is fixing, except those that another task is already fixing.
     fn set_roots(&mut self, task: i64, project: &str, fingerprints: &[&str]) -> Result<()>;
-    /// The task that mends a failure.
+    /// Returns the task that fixes a failure.
     fn root(&mut self, project: &str, fingerprint: &str) -> Result<Option<i64>>;
-    /// Makes this what the task waits for.
+    /// Sets what the task waits for.
     fn set_blocked(&mut self, task: i64, on: Option<&Blocked<'_>>) -> Result<()>;
-    /// The tasks that wait for one which does not mend their failure any more.
+    /// Returns the tasks that wait for a task which no longer fixes their failure.
     fn released(&mut self) -> Result<Vec<i64>>;
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()>;
-    /// Ends a leg that runs under the fence or, without one, a leg that nobody has claimed.
+    /// Ends a leg that runs with the fence, or without a fence a leg that is not claimed.
     fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched>;
-    /// Marks the active leg for its end, and makes it due: whoever claims it ends it, however long it was to wait.
+    /// Marks the active leg for cancellation and makes it due, however long it was to wait: the process that claims it
+    /// ends it.
     fn ask_cancel(&mut self, task: i64) -> Result<()>;
-    /// Whether the hold is good; if so, it stays so to the end of the transaction.
+    /// Returns whether the hold is valid. If so, it stays valid until the end of the transaction.
     fn lock_hold(&mut self, hold: Hold) -> Result<Touched>;
     fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>>;
-    /// Says of a held leg whether its end was asked for; `None` if it is not held.
+    /// Returns whether cancellation was requested for a held leg; `None` if it is not held.
     fn pulse(&mut self, hold: Hold) -> Result<Option<bool>>;
-    /// Renews a held leg's lease and says whether its end was asked for; `None` if it is not held.
+    /// Renews a held leg's lease. Returns whether cancellation was requested; `None` if it is not held.
     fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>>;
     fn set_usage(&mut self, hold: Hold, usage: &str) -> Result<Touched>;
     fn legs(&mut self, task: i64) -> Result<Vec<LegRow>>;
     fn running(&mut self) -> Result<Vec<LegRow>>;
 
-    /// Appends at least one event, and lets those who wait know. Last of all that a transaction does.
+    /// Appends at least one event and notifies those who wait. Must be the last operation of a transaction.
     fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()>;
     fn events(&mut self, task: Option<i64>, after: i64, limit: u32) -> Result<Vec<EventRow>>;
-    /// Lets those who wait know of something that is no event.
+    /// Notifies those who wait of a change without an event.
     fn announce(&mut self, task: i64) -> Result<()>;
 
-    /// Inserts a chunk unless there is one that begins at the same byte.
+    /// Inserts a chunk, unless one starts at the same byte.
     fn insert_chunk(&mut self, leg: Place, chunk: &ChunkRow) -> Result<Touched>;
-    /// The chunk that `from` lies in and those after it.
+    /// Returns the chunk that contains `from`, and those after it.
     fn chunks(&mut self, leg: Place, from: i64, limit: u32) -> Result<Vec<ChunkRow>>;
 }
 
 /// Transactions, time and waiting.
 pub(crate) trait Backend {
-    /// Looks at rows as they are now.
+    /// Reads rows as they are now.
     fn read<T>(&mut self, looking: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T>;
-    /// Changes rows: all of it once this returns `Ok`, else nothing.
+    /// Changes rows. Either all changes are stored when this returns `Ok`, or none.
     fn write<T>(&mut self, change: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T>;
-    /// The moment by the store's clock.
+    /// Returns the current time of the store's clock.
     fn now(&mut self) -> Result<Timestamp>;
     /// See [`store::Store::wait`].
     fn wait(&mut self, at_most: Duration) -> store::Result<()>;
@@ -90,9 +91,9 @@ pub(crate) trait Backend {
 /// Whether a statement found its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touched {
-    /// It did.
+    /// The row was found.
     Row,
-    /// There is none that fits.
+    /// No row matches.
     Nothing,
 }
 
@@ -102,7 +103,7 @@ impl Touched {
     }
 }
 
-/// A leg's key.
+/// Key of a leg.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) task: i64,
@@ -122,25 +123,25 @@ pub(crate) struct Blocked<'a> {
     pub(crate) fingerprint: &'a str,
 }
 
-/// A leg to be made ready.
+/// A leg to make ready.
 pub(crate) struct NewLeg<'a> {
     pub(crate) place: Place,
     pub(crate) stage: &'a str,
     pub(crate) entry: String,
     pub(crate) not_before: Timestamp,
     pub(crate) priority: i64,
-    /// What it needs of the machine that runs it, as JSON.
+    /// What it needs from the machine that runs it, as JSON.
     pub(crate) needs: String,
 }
 
-/// How a leg ended, as its row says it.
+/// The end of a leg, as stored in its row.
 pub(crate) struct LegEnd {
     pub(crate) state: &'static str,
     pub(crate) at: Timestamp,
     pub(crate) usage: String,
 }
 
-/// The terms of a claim.
+/// Terms of a claim.
 pub(crate) struct Terms<'a> {
     pub(crate) owner: &'a str,
     pub(crate) now: Timestamp,

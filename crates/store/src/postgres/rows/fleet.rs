@@ -1,4 +1,4 @@
-//! The statements of PostgreSQL for workers and parcels.
+//! PostgreSQL statements for workers and parcels.
 
 use acquit_core::time::Timestamp;
 use postgres::GenericClient;

@@ -1,4 +1,4 @@
-//! The statements of SQLite for workers and parcels.
+//! SQLite statements for workers and parcels.
 
 use acquit_core::time::Timestamp;
 use rusqlite::params;
