@@ -1,4 +1,4 @@
-//! What the daemon goes by: the project that it was started in, or the user's own configuration where there is none.
+//! The configuration of the daemon: that of the project it was started in, or else the user's own.
 
 use std::path::PathBuf;
 
@@ -13,40 +13,40 @@ use crate::app::App;
 use crate::error::Error;
 use crate::project::{Files, Known, Project};
 
-/// What the daemon goes by.
+/// The configuration of the daemon.
 pub struct Home {
     /// The configuration with the schedules.
     pub config: Config,
-    /// The workflows of that configuration's project; none without one.
+    /// Workflows of the project; empty without a project.
     workflows: Vec<Known>,
-    /// The repository that it is of, if it is of one.
+    /// Repository of the project, if there is one.
     source: Option<Source>,
-    /// Where relative paths begin.
+    /// Base of relative paths.
     pub top: PathBuf,
-    /// Why the repository's own files are not in it: the user does not trust them. Then it is the user's own configuration.
+    /// Set if the user does not trust the repository's files. Then `config` is the user's own configuration.
     pub untrusted: Option<Error>,
 }
 
-/// A repository, with what it is run by.
+/// A repository and the project to run it with.
 pub struct Place {
     /// The repository.
     pub source: Source,
-    /// What it is run by.
+    /// The project to run it with.
     pub project: Project,
 }
 
 impl Home {
-    /// Reads it, to go by it.
+    /// Reads the configuration for use.
     pub fn read(app: &App) -> Result<Self, Error> {
         Self::with(app, Files::read)
     }
 
-    /// Reads it to show it, trusted or not.
+    /// Reads the configuration to show it, trusted or not.
     pub fn look(app: &App) -> Result<Self, Error> {
         Self::with(app, Files::look)
     }
 
-    /// It, if the user trusts it.
+    /// Returns the configuration, or an error if the user does not trust it.
     pub fn trusted(self) -> Result<Self, Error> {
         match self.untrusted {
             Some(error) => Err(error),
@@ -79,20 +79,20 @@ impl Home {
         }
     }
 
-    /// The project that its schedules, nights and messages belong to; empty for the user's own configuration.
+    /// Returns the project of its schedules, nights and messages; empty for the user's own configuration.
     pub fn project(&self) -> String {
         self.source.as_ref().map(|source| source.top().to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Whether a task is one that this project's people are told of: its own, and those that its schedules made elsewhere. The user's own
-    /// configuration is told of all.
+    /// Returns whether to notify people of this project about a task: its own tasks, and those that its schedules
+    /// created elsewhere. The user's own configuration covers all tasks.
     pub fn owns(&self, task: &acquit_core::task::Task) -> bool {
         let project = self.project();
         let maker = task.seed.wish.metadata.get(acquit_core::night::key::PROJECT);
         project.is_empty() || *maker.unwrap_or(&task.seed.project.path) == project
     }
 
-    /// The schedule of that name.
+    /// Returns the schedule with this name.
     pub fn schedule(&self, name: &Name) -> Result<&Schedule, Error> {
         let all = &self.config.schedules;
         all.iter().find(|schedule| schedule.name == *name).ok_or_else(|| Error::NoSchedule {
@@ -101,7 +101,7 @@ impl Home {
         })
     }
 
-    /// Refuses a category that the schedule's workflow does not have, where that workflow is known here.
+    /// Rejects a category that the schedule's workflow does not have, if that workflow is known here.
     pub fn check_category(&self, schedule: &Schedule, category: &str) -> Result<(), Error> {
         let known = self.workflows.iter().find(|known| known.name == schedule.workflow);
         match known.and_then(|known| super::mistakes::unknown_category(known, category)) {
@@ -110,7 +110,7 @@ impl Home {
         }
     }
 
-    /// A repository of a schedule, up to date, with what it is run by. May take as long as a fetch may.
+    /// Returns an up-to-date repository of a schedule, and the project to run it with. May take as long as a fetch.
     pub fn locate(&self, app: &App, repository: &str) -> Result<Place, Error> {
         let git = &app.runtime.git;
         if !is_address(repository) {
@@ -120,7 +120,7 @@ impl Home {
         }
         let mirror = mirror::beside(&app.runtime, &app.surroundings.here, repository)?;
         let source = Source::discover(git, &mirror)?;
-        // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
+        // A remote repository provides no configuration: anyone who may push there could run programs as this user.
         let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;
         let mut project = app.files(own)?.read()?;
         project.config.forge = mirror::settings(&project.config.forge, repository);
@@ -128,17 +128,17 @@ impl Home {
     }
 
     fn path(&self, app: &App, written: &str) -> PathBuf {
-        // One that is absolute stays as it is.
+        // An absolute path stays unchanged.
         self.top.join(app.runtime.environment.expand(written).unwrap_or_else(|| PathBuf::from(written)))
     }
 }
 
-/// The repositories of a schedule, as it names them.
+/// Returns the repositories of a schedule, as it names them.
 pub fn repositories(schedule: &Schedule) -> Vec<String> {
     if schedule.repositories.is_empty() { vec![".".to_owned()] } else { schedule.repositories.clone() }
 }
 
-/// The zone of a schedule.
+/// Returns the time zone of a schedule.
 pub fn zone(schedule: &Schedule) -> Result<TimeZone, Error> {
     match &schedule.zone {
         None => Ok(TimeZone::system()),

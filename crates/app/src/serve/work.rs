@@ -1,4 +1,4 @@
-//! Harnesses: one is started for each leg that is due, as long as there is room.
+//! Starts a harness for each leg that is due, up to the limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -13,26 +13,26 @@ use super::{Busy, Daemon};
 use crate::drive;
 use crate::error::Error;
 
-/// How many legs that wait are looked at: more than any machine runs at once.
+/// Maximum number of waiting legs to read: more than any machine runs at once.
 const LOOKED_AT: u32 = 1_000;
-/// How long after the second harness in a row that ended without its leg; doubled with every further one. After the first, another
-/// is started at once: it was probably killed.
+/// Backoff after the second harness in a row that ended without taking its leg; doubled with each further one. After
+/// the first, another starts at once: it was probably killed.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest of these waits. Starting a harness costs little, and the task waits meanwhile.
+/// Longest backoff. Starting a harness costs little, and the task waits meanwhile.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// The harnesses that this daemon started.
+/// Harnesses that this daemon started.
 #[derive(Default)]
 pub(super) struct Workers {
     children: BTreeMap<TaskId, Detached>,
-    /// Tasks whose harness could not be started, or ended without having taken their leg: how often, and when it is tried again.
+    /// Tasks whose harness could not start, or ended without taking its leg: how often, and when to retry.
     stalled: BTreeMap<TaskId, (u32, Instant)>,
-    /// Tasks that are not trusted on this machine, and of which that was said.
+    /// Tasks that are not trusted on this machine, and for which that was logged.
     untrusted: BTreeSet<TaskId>,
 }
 
 impl Workers {
-    /// Forgets those that have ended, and says which.
+    /// Removes harnesses that have ended, and returns their tasks.
     pub(super) fn reap(&mut self) -> Vec<TaskId> {
         let over =
             |(task, child): (&TaskId, &mut Detached)| child.has_ended().unwrap_or(true).then_some(*task);
@@ -41,7 +41,7 @@ impl Workers {
         ended
     }
 
-    /// Lets a task wait, longer each time.
+    /// Delays a task, longer each time.
     fn stall(&mut self, task: TaskId) {
         let tries = self.stalled.get(&task).map_or(0, |(tries, _)| tries + 1);
         let wait = if tries == 0 { Duration::ZERO } else { backoff(FIRST, tries - 1, LONGEST) };
@@ -50,7 +50,7 @@ impl Workers {
 }
 
 impl Daemon<'_> {
-    /// The tasks of which a leg runs on this machine, whoever started it.
+    /// Returns the tasks with a leg that runs on this machine, whoever started it.
     pub(super) fn running_here(&self, store: &mut dyn Store) -> Result<BTreeSet<TaskId>, Error> {
         let host = &self.app.runtime.host;
         let here = store
@@ -60,7 +60,7 @@ impl Daemon<'_> {
         Ok(here.chain(self.workers.children.keys().copied()).collect())
     }
 
-    /// Starts harnesses for what is due.
+    /// Starts harnesses for legs that are due.
     pub(super) fn work(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
         let ended = self.workers.reap();
         let due: Vec<TaskId> = store
@@ -95,7 +95,7 @@ impl Daemon<'_> {
             }
             let harness = match drive::start(self.app, task) {
                 Ok(harness) => harness,
-                // A disk that is full, a folder that cannot be written: the others have their turn all the same.
+                // A full disk, or a folder that is not writable: continue with the other tasks.
                 Err(error) => {
                     self.workers.stall(task);
                     let words = acquit_run::harness::chain(&error);
@@ -110,14 +110,14 @@ impl Daemon<'_> {
         Ok(if self.workers.children.is_empty() { Busy::No } else { Busy::Yes })
     }
 
-    /// The tasks that this daemon is for, if it is not for all.
+    /// Returns the tasks this daemon handles; `None` for all.
     fn wanted(&self, store: &mut dyn Store) -> Result<Option<BTreeSet<TaskId>>, Error> {
         let Some((schedule, nominal)) = &self.options.only else { return Ok(None) };
         let night = super::nights::find(store, &self.home.project(), schedule, *nominal)?;
         Ok(Some(night.iter().flat_map(acquit_core::night::Night::tasks).collect()))
     }
 
-    /// What is to be done about a task whose harness has ended.
+    /// Handles a task whose harness has ended.
     fn after(&mut self, store: &mut dyn Store, id: TaskId, due: &[TaskId]) -> Result<(), Error> {
         let task = store.task(id)?;
         if due.contains(&id) {
