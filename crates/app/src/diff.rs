@@ -1,4 +1,5 @@
-//! What a task changed, against the commit of the base branch that it stands on; of one that runs or failed, its tree as it is.
+//! The diff of a task against the base-branch commit it is based on. For a task that runs or failed, the diff of its
+//! working tree.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,44 +20,45 @@ use serde::Serialize;
 
 use crate::{App, Error};
 
-/// What a task changed.
+/// The changes of a task.
 #[derive(Clone, Debug)]
 pub struct TaskDiff {
-    /// The commit that it is compared with.
+    /// Commit it is compared with.
     pub base: CommitId,
-    /// The commit of the work; `None` for work that was not handed over.
+    /// Commit of the work; `None` for work that was not handed over.
     pub tip: Option<CommitId>,
     /// Whether the work is in the user's repository.
     pub published: bool,
-    /// The diff as git prints it. Its bytes are those of the agent.
+    /// The diff as git prints it. Untrusted: an agent wrote its content.
     pub text: Vec<u8>,
-    /// Each file, in git's order.
+    /// Changed files, in git's order.
     pub files: Vec<FileChange>,
 }
 
-/// How much of a file changed.
+/// Changes of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileChange {
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// Added lines; `None` for a file that is no text.
+    /// Added lines; `None` for a binary file.
     pub added: Option<u64>,
-    /// Removed lines; `None` for a file that is no text.
+    /// Removed lines; `None` for a binary file.
     pub removed: Option<u64>,
 }
 
-/// What to say of a task without work.
+/// Error for a task without work.
 const NOTHING: fn(TaskId) -> Error = |task| Error::NotDelivered { task, what: "it has no work yet" };
 
-/// How long git may take for it.
+/// Timeout of git.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// New files are part of the work. They are noted in an index beside the agent's own, which stays as it is.
+/// Shows the diff including new files. They are added to a copy of the index, so that the agent's own index stays
+/// unchanged.
 const SHOW: &str = "index=$(mktemp -d) || exit 1; cp .git/index \"$index/index\" 2>/dev/null; export GIT_INDEX_FILE=\"$index/index\"
 git add --all --intent-to-add . 2>/dev/null; git --no-pager diff --no-color --no-ext-diff --no-textconv \"$@\"; code=$?; rm -rf \"$index\"; exit $code";
 
 impl App {
-    /// What a task changed, in a form.
+    /// Returns the changes of a task, in the given form.
     pub fn diff(&self, store: &mut dyn Store, id: TaskId, form: Form) -> Result<TaskDiff, Error> {
         let task = store.task(id)?;
         let definition = store.definition(id)?;
@@ -74,7 +76,8 @@ impl App {
         let git = &self.runtime.git;
         let published = is_published(&task);
         if let Some(key) = &definition.travel.repository {
-            // Another machine may have done it. The repository that the definition names is this machine's only if it made the task.
+            // Another machine may have done the work. The repository in the definition is on this machine only if this
+            // machine created the task.
             let source = if own {
                 fleet::receive(&self.runtime, store, &source, key, id, &[&base, &tip])?;
                 source
@@ -99,8 +102,8 @@ impl App {
     }
 }
 
-/// The work of a task that runs, or that stopped before anything was handed over: its tree as it is. The agent could change
-/// everything there, git's settings too, so git looks at it in the agent's own sandbox.
+/// Returns the diff of the working tree of a task that runs, or that stopped before it handed anything over. The agent
+/// can change everything there, including git's settings, so git runs in the agent's own sandbox.
 fn partial(
     app: &App,
     store: &mut dyn Store,
@@ -140,7 +143,7 @@ fn partial(
     Ok(TaskDiff { base, tip: None, published: false, text, files })
 }
 
-/// The policy of the last agent that worked on a task, as long as the task's tree is there.
+/// Returns the sandbox policy of the last agent that worked on a task, as long as the task's working tree exists.
 pub fn agent_policy(app: &App, store: &mut dyn Store, id: TaskId) -> Result<PathBuf, Error> {
     store.task(id)?;
     let not = |what| Error::NotDelivered { task: id, what };
@@ -156,7 +159,7 @@ pub fn agent_policy(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Path
     policies.into_iter().find(|path| path.is_file()).ok_or_else(|| not("no agent has worked on it yet"))
 }
 
-/// Whether the work is in the user's repository.
+/// Returns whether the work is in the user's repository.
 pub fn is_published(task: &Task) -> bool {
     let published = |artifact: &Artifact| match artifact {
         Artifact::Branch { commit, published, .. } => *published && *commit == task.tip,
@@ -165,13 +168,13 @@ pub fn is_published(task: &Task) -> bool {
     task.artifacts.iter().any(published)
 }
 
-/// The lines of `--numstat -z`: added, removed, path.
+/// Parses the output of `--numstat -z`: added, removed, path.
 fn numbers(output: &[u8]) -> Vec<FileChange> {
     let text = String::from_utf8_lossy(output);
     let file = |row: &str| {
         let mut fields = row.splitn(3, '\t');
         let (added, removed, path) = (fields.next()?, fields.next()?, fields.next()?);
-        // Of a file that is no text git tells a dash.
+        // Git prints a dash for a binary file.
         let number = |text: &str| text.trim().parse::<u64>().ok();
         Some(FileChange { path: path.to_owned(), added: number(added), removed: number(removed) })
     };

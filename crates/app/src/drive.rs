@@ -1,7 +1,7 @@
-//! Keeping one task going: a harness is started when a leg is ready and none runs, and what died is found.
+//! Drives one task: starts a harness when a leg is ready and none runs, and detects dead harnesses.
 //!
-//! The harness is a process of its own that goes on when its starter ends. So whoever drives a task may be killed at any time, and
-//! another may drive it then.
+//! The harness is a separate process that continues when its parent ends. So the driver may be killed at any time, and
+//! another can take over.
 
 use acquit_core::ids::TaskId;
 use acquit_core::leg;
@@ -12,7 +12,7 @@ use acquit_run::supervise;
 
 use crate::{App, Error};
 
-/// A harness that ends so often in a row without any event of its own will not do better.
+/// Give up after a harness ended this often in a row without any event of its own.
 const STALLS: u32 = 3;
 
 /// Drives one task.
@@ -23,12 +23,12 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Tells that the task got somewhere since the last step.
+    /// Reports that the task made progress since the last step.
     pub fn moved(&mut self) {
         self.stalls = 0;
     }
 
-    /// Starts a harness if the task needs one. To be called again and again while the task works.
+    /// Starts a harness if the task needs one. Call it repeatedly while the task is working.
     pub fn step(&mut self, app: &App, store: &mut dyn Store, id: TaskId) -> Result<(), Error> {
         if self.is_running()? {
             return Ok(());
@@ -49,7 +49,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Whether the harness that was started last still runs.
+    /// Returns whether the harness that was started last still runs.
     fn is_running(&mut self) -> Result<bool, Error> {
         let ended = match &mut self.harness {
             None => return Ok(false),
@@ -62,13 +62,13 @@ impl Driver {
     }
 }
 
-/// Whether the task has a leg that could be claimed now.
+/// Returns whether the task has a leg that can be claimed now.
 pub fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
     let now = store.now()?;
     Ok(store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Ready && leg.not_before <= now))
 }
 
-/// Starts a harness for a task, which goes on by itself.
+/// Starts a harness for a task. The harness continues by itself.
 pub fn start(app: &App, id: TaskId) -> Result<Detached, Error> {
     let log = app.runtime.harness_log(id);
     let file = |source| Error::File { doing: "create the folder of", path: log.clone(), source };

@@ -1,4 +1,4 @@
-//! What can go wrong in a use case. `hint.rs` says what a person can do about it.
+//! Errors of the use cases. `hint.rs` has the hints for users.
 
 mod disk;
 mod hint;
@@ -18,191 +18,191 @@ use crate::init;
 use missing::{finding, lines};
 pub use refused::Refused;
 
-/// Whose turn it is to mend an error.
+/// Who has to fix an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What was asked for cannot be done as things stand; whoever asked can change that.
+    /// The request cannot be performed as things are. The caller can change that.
     Usage,
-    /// acquit itself, its store, its disk or a program that it needs failed.
+    /// acquit itself, its store, its disk or a program it needs failed.
     Internal,
 }
 
-/// Why a command did not do what it should. Texts continue "failed to …".
+/// Why a use case failed. Messages continue "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The current folder is gone.
+    /// The current directory does not exist any more.
     #[error("find the current folder")]
     Here(#[source] std::io::Error),
-    /// This program cannot find itself.
+    /// The path of this program cannot be found.
     #[error("find acquit's own program file")]
     Exe(#[source] std::io::Error),
-    /// No place for acquit's files.
+    /// There is no place for acquit's files.
     #[error("find a place for acquit's files: neither ACQUIT_HOME nor HOME is set")]
     NoHome,
-    /// ACQUIT_STORE is not text.
+    /// `ACQUIT_STORE` is not valid text.
     #[error("use ACQUIT_STORE: it is not valid text")]
     StoreText,
     /// The store cannot be opened.
     #[error("open the store {location}")]
     OpenStore {
-        /// Where, without what may be secret.
+        /// Location without secrets.
         location: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: acquit_store::OpenError,
     },
     /// The store cannot be copied.
     #[error(transparent)]
     Copy(#[from] CopyError),
-    /// What a rehearsal left cannot be removed.
+    /// The files of a rehearsal cannot be removed.
     #[error("clean up after the check")]
     Retention(#[source] acquit_run::retention::RetentionError),
-    /// What a task runs by is not trusted on this machine.
+    /// The definition of a task is not trusted on this machine.
     #[error(transparent)]
     Pinned(#[from] acquit_run::trusted_definitions::Untrusted),
-    /// What is for other machines could not be sent or received.
+    /// Data for other machines could not be sent or received.
     #[error(transparent)]
     Fleet(#[from] acquit_run::fleet::Error),
-    /// A worker cannot begin.
+    /// A worker cannot start.
     #[error(transparent)]
     Worker(#[from] Refused),
-    /// Another store is at the same place since this command began.
+    /// Another store has replaced the store at this location since the command started.
     #[error("go on with the store {location}: another store has taken its place")]
     OtherStore {
-        /// Where, without what may be secret.
+        /// Location without secrets.
         location: String,
     },
-    /// The store refused.
+    /// The store returned an error.
     #[error("use the store")]
     Store(#[source] store::Error),
-    /// There is no such task.
+    /// The task does not exist.
     #[error("find {0}: there is no such task in the store")]
     NoTask(TaskId),
-    /// Git, or the repository.
+    /// An error of git or the repository.
     #[error(transparent)]
     Git(#[from] git::Error),
     /// The project's files cannot be written.
     #[error(transparent)]
     Init(#[from] init::Error),
-    /// A process.
+    /// A process cannot be started or controlled.
     #[error(transparent)]
     Process(#[from] process::Error),
-    /// A leg.
+    /// An error of the harness.
     #[error(transparent)]
     Harness(#[from] harness::Error),
-    /// The forge of a task's request.
+    /// Feedback on a task's pull request cannot be fetched.
     #[error("take up what was said about {task}")]
     Forge {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// Why not.
+        /// Cause.
         #[source]
         source: acquit_run::forge::Error,
     },
-    /// A request at the forge that is to be reviewed.
+    /// A pull request to review cannot be fetched.
     #[error("bring request {number} here")]
     Request {
-        /// Its number.
+        /// Number of the pull request.
         number: u64,
-        /// Why not.
+        /// Cause.
         #[source]
         source: acquit_run::forge::Error,
     },
-    /// A comment on a pull request could not be posted.
+    /// A comment on a pull request cannot be posted.
     #[error("comment on pull request {number}")]
     Comment {
-        /// Its number.
+        /// Number of the pull request.
         number: u64,
-        /// Why not.
+        /// Cause.
         #[source]
         source: acquit_run::forge::Error,
     },
-    /// Hooks are kept by another tool.
+    /// Another tool manages the git hooks.
     #[error(
         "write the hook: git looks for hooks in {path} here (core.hooksPath), which belongs to another tool"
     )]
     HooksPath {
-        /// Where.
+        /// Folder of the hooks.
         path: String,
     },
-    /// Not the number or address of a pull request.
+    /// Not the number or URL of a pull request.
     #[error("find a pull request called {0:?}: give its number or its address")]
     NoRequest(String),
-    /// A request of another project.
+    /// The pull request belongs to another project.
     #[error("use {what}: under that number the forge of this repository has {here}")]
     OtherRequest {
-        /// The address that was named.
+        /// URL that was given.
         what: String,
-        /// The one that is here.
+        /// URL of the pull request with that number here.
         here: String,
     },
-    /// What is to be reviewed has nothing of its own.
+    /// The branch or pull request to review has no commits of its own.
     #[error("review {what}: it has no commit that its base does not have")]
     NothingToReview {
-        /// What was named.
+        /// What was given.
         what: String,
     },
-    /// A file that is no statement of ours.
+    /// The file is not a statement of acquit.
     #[error("read the statement {}: {why}", path.display())]
     Statement {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Reason.
         why: String,
     },
-    /// Words that allow nothing that is known.
+    /// An unknown permission.
     #[error("allow {word}")]
     Permit {
-        /// As it was written.
+        /// The permission as it was given.
         word: String,
-        /// Why not.
+        /// Cause.
         #[source]
         source: acquit_core::check::dilution::BadPermit,
     },
-    /// The task cannot do that now.
+    /// The task cannot do that in its current state.
     #[error("do that with {task}")]
     Illegal {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// Why.
+        /// Cause.
         #[source]
         source: Illegal,
     },
-    /// There is nothing to show or to merge.
+    /// There is no work to show or merge.
     #[error("use the work of {task}: {what}")]
     NotDelivered {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// Why not.
+        /// Reason.
         what: &'static str,
     },
-    /// The base branch is checked out, with changes.
+    /// The base branch is checked out with uncommitted changes.
     #[error("merge into {branch}: it is checked out at {} with changes that are in no commit", at.display())]
     DirtyCheckout {
-        /// The branch.
+        /// Branch name.
         branch: String,
-        /// Where.
+        /// Path of the checkout.
         at: PathBuf,
     },
-    /// A task's workspace.
+    /// A task's workspace cannot be read.
     #[error("look into the workspace of {task}")]
     Workspace {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// Why not.
+        /// Cause.
         #[source]
         source: acquit_run::workspace::Error,
     },
-    /// A sandbox that would have the whole home in it.
+    /// The sandbox would contain the user's whole home folder.
     #[error("make a sandbox in {}: all of your home would be in it", here.display())]
     SandboxOfHome {
-        /// Where it was called.
+        /// Current directory.
         here: PathBuf,
     },
-    /// A sandbox that would have keys or acquit's own files in it.
+    /// The sandbox would contain credentials or acquit's own files.
     #[error("make a sandbox in {}: that is a place of credentials or of acquit itself", here.display())]
     SandboxOfSecrets {
-        /// Where it was called.
+        /// Current directory.
         here: PathBuf,
     },
     /// There is no `.acquit/`.
@@ -215,256 +215,256 @@ pub enum Error {
         if *changed { "it has changed since you trusted it." } else { "you have not trusted it yet." }
     )]
     Untrusted {
-        /// The repository.
+        /// Path of the repository.
         repository: PathBuf,
-        /// Whether the user trusted something else there before.
+        /// Whether the user trusted other content there before.
         changed: bool,
-        /// What is asked for.
+        /// What it asks for.
         asks: String,
     },
-    /// Nobody is there to be asked.
+    /// There is no terminal to ask for trust.
     #[error("ask whether this repository is trusted: standard input is not a terminal")]
     TrustUnasked,
-    /// Nobody said what the answer is.
+    /// The command contains no answer.
     #[error("answer {0}: the command has no answer in it")]
     NoAnswer(TaskId),
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
-    /// There is no prompt.
+    /// The prompt cannot be rendered.
     #[error("show the prompt")]
     Prompt(#[source] acquit_core::prompt::Error),
-    /// A section that the prompt does not have.
+    /// The prompt does not have this section.
     #[error("find the section `{name}`; there are: {known}")]
     NoSection {
-        /// Its name.
+        /// Name of the section.
         name: String,
-        /// Those that the prompt has.
+        /// Sections of the prompt.
         known: String,
     },
-    /// A value that the workflow's variation does not have.
+    /// The workflow's variation does not have this value.
     #[error("begin with {variable} = `{value}`; it can be: {known}")]
     NoValue {
-        /// The variation's variable.
+        /// Variable of the variation.
         variable: String,
         /// The value.
         value: String,
-        /// Those that it has.
+        /// Values of the variation.
         known: String,
     },
-    /// A workflow that does not come with the program.
+    /// The workflow is not shipped with the program.
     #[error("copy the workflow `{name}`, which does not come with acquit; those that do: {known}")]
     NotShipped {
-        /// Its name.
+        /// Name of the workflow.
         name: Name,
-        /// Those that do.
+        /// Shipped workflows.
         known: String,
     },
-    /// A stage that a task stands at, and its workflow does not have any more.
+    /// The workflow no longer has the current stage of the task.
     #[error("continue at stage `{stage}`: the workflow `{workflow}` does not have it any more")]
     StageGone {
-        /// The workflow.
+        /// Name of the workflow.
         workflow: Name,
-        /// The stage.
+        /// Name of the stage.
         stage: String,
     },
-    /// A task without a branch to merge into.
+    /// The task has no branch to merge into.
     #[error("merge {task}: it began at a commit and not at a branch, so there is nothing to merge into")]
     NoBaseBranch {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// The branch of its work.
+        /// Branch of the work.
         work: String,
     },
-    /// A name on the command line that does not exist: of a state, a tag, a variable.
+    /// A name on the command line does not exist, such as a state, a tag or a variable.
     #[error("{doing} `{name}`; there are: {known}")]
     NoSuch {
-        /// What it was to be used for.
+        /// The failed action.
         doing: &'static str,
-        /// As it was asked for.
+        /// The name as it was given.
         name: String,
-        /// Those there are.
+        /// Existing names.
         known: String,
     },
-    /// Somebody else was faster.
+    /// Somebody else has already answered the request.
     #[error("answer request {request} of {task}: {by} answered it before: {answer}")]
     Answered {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// The request.
+        /// Number of the request.
         request: u32,
-        /// Who.
+        /// Who answered.
         by: String,
-        /// What they said.
+        /// The answer.
         answer: String,
     },
-    /// The work is another one than the person saw.
+    /// The work has changed since the person saw it.
     #[error("answer for {task}: its work was {seen} when you looked, and is {now} now")]
     WorkChanged {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// The commit that was shown.
+        /// Commit that the person saw.
         seen: String,
-        /// The commit that it is.
+        /// Current commit.
         now: String,
     },
-    /// Flags that have a meaning for a new task only.
+    /// These flags only apply to a new task.
     #[error("use {flags} for {task}, which exists already")]
     OnlyForNew {
-        /// The task.
+        /// Task id.
         task: TaskId,
         /// The flags.
         flags: String,
     },
-    /// A workflow that is not there.
+    /// The workflow does not exist.
     #[error("find the workflow `{name}`; there are: {known}")]
     NoWorkflow {
-        /// Its name.
+        /// Name of the workflow.
         name: Name,
-        /// Those that exist.
+        /// Existing workflows.
         known: String,
     },
-    /// What keeps the agents of a workflow from being started.
+    /// The agents of a workflow cannot start.
     #[error("start the agents of this workflow:\n{}", .0.iter().map(finding).collect::<Vec<_>>().join("\n"))]
     NotReady(Vec<acquit_run::agent::trial::Finding>),
-    /// Stages that name what the configuration does not have.
+    /// Stages refer to agents or secrets that the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
-    /// A category for a workflow that does not vary.
+    /// A category was given for a workflow without a variation.
     #[error("begin `{workflow}` with `{category}`: it has no variation")]
     NoCategory {
-        /// The workflow.
+        /// Name of the workflow.
         workflow: Name,
-        /// What it should begin with.
+        /// The category.
         category: String,
     },
-    /// A service of that name belongs to another repository.
+    /// A service with this name belongs to another repository.
     #[error("install the service `{name}`: {} runs another repository", file.display())]
     OtherService {
-        /// Its name.
+        /// Name of the service.
         name: String,
-        /// Its unit.
+        /// Unit file.
         file: PathBuf,
-        /// A name that fits this repository.
+        /// A suitable name for this repository.
         other: String,
     },
-    /// A schedule that runs nothing on this weekday.
+    /// The schedule has no category for this weekday.
     #[error("run `{schedule}` now: it has no category for today ({day})")]
     NoCategoryToday {
-        /// The schedule.
+        /// Name of the schedule.
         schedule: Name,
-        /// The weekday, as the configuration writes it.
+        /// The weekday as written in the configuration.
         day: &'static str,
     },
-    /// A category that the workflow of a schedule does not have.
+    /// The schedule's workflow does not have this category.
     #[error("run `{schedule}`: {what}")]
     UnknownCategory {
-        /// The schedule.
+        /// Name of the schedule.
         schedule: Name,
-        /// What is wrong.
+        /// Description of the problem.
         what: String,
-        /// What there is.
+        /// Hint with the existing categories.
         hint: String,
     },
-    /// A schedule that is not there.
+    /// The schedule does not exist.
     #[error("find the schedule `{name}`{}", if known.is_empty() { String::new() } else { format!("; there are: {known}") })]
     NoSchedule {
-        /// Its name.
+        /// Name of the schedule.
         name: Name,
-        /// Those that exist.
+        /// Existing schedules.
         known: String,
     },
-    /// A time zone that this machine does not know.
+    /// This machine does not know the time zone.
     #[error("find the time zone `{zone}` of the schedule `{schedule}`")]
     NoZone {
-        /// The schedule.
+        /// Name of the schedule.
         schedule: Name,
-        /// The zone.
+        /// Name of the time zone.
         zone: String,
     },
-    /// A repository from elsewhere is not to be had.
+    /// A remote repository cannot be mirrored.
     #[error(transparent)]
     Mirror(#[from] acquit_run::mirror::Error),
-    /// A night that others write into all the time.
+    /// Other processes changed the night at every attempt to write it.
     #[error("write into the night of `{schedule}`: somebody else was faster every time")]
     BusyNight {
-        /// The schedule.
+        /// Name of the schedule.
         schedule: Name,
     },
-    /// The system's services.
+    /// An error of the system's service manager.
     #[error(transparent)]
     Service(#[from] acquit_run::service::Error),
-    /// A kind of system that has none that is known here.
+    /// The system has no supported service manager.
     #[error("find systemd or launchd: this system has neither")]
     NoServices,
-    /// Several workflows and no default.
+    /// There are several workflows and no default.
     #[error("choose a workflow; there are: {0}")]
     WhichWorkflow(String),
-    /// A file.
+    /// An error of the file system.
     #[error("{doing} {}", path.display())]
     File {
-        /// What was done.
+        /// The failed operation.
         doing: &'static str,
-        /// With which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// A screen is wanted where there is none.
+    /// The board needs a terminal.
     #[error("show the board: standard input and output must be a terminal")]
     NoTerminal,
-    /// A token that cannot be made or removed.
+    /// A token cannot be created or removed.
     #[error("use the token: {0}")]
     Token(String),
-    /// Others could reach the dashboard in the clear.
+    /// Others could reach the dashboard without encryption.
     #[error(
         "listen at {address}: without TLS only addresses of this machine's loopback interface are allowed"
     )]
     NotLoopback {
-        /// The address that was named.
+        /// Address that was given.
         address: String,
     },
-    /// The dashboard has no address.
+    /// The dashboard cannot listen on its address.
     #[error("serve the dashboard at {address}")]
     Listen {
         /// The address.
         address: String,
-        /// Why not.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// A file of the project that is there and cannot be used.
+    /// A file of the project exists but cannot be used.
     #[error("read {}", path.display())]
     ProjectFile {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// What was asked for could not be printed.
+    /// The output could not be written.
     #[error("write to standard output: what was printed is not complete")]
     Output(#[source] std::io::Error),
-    /// A title without words.
+    /// The title is empty.
     #[error("make a task: its title is empty")]
     EmptyTitle,
-    /// A leg that the task does not have.
+    /// The task does not have this leg.
     #[error("show leg {leg} of {task}: there is no such leg, or it has printed nothing")]
     NoLeg {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// The leg.
+        /// Leg number.
         leg: u32,
     },
-    /// A harness that dies again and again.
+    /// The harness died several times in a row.
     #[error("run {task}: its harness ended {times} times in a row without getting anywhere (see {})", log.display())]
     Stalled {
-        /// The task.
+        /// Task id.
         task: TaskId,
-        /// How often.
+        /// Number of attempts.
         times: u32,
-        /// What the harnesses printed.
+        /// Log of the harness.
         log: PathBuf,
     },
     /// Signals cannot be handled.
@@ -473,7 +473,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What kind of error it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> Kind {
         match self {
             Self::NoHome
@@ -573,7 +573,7 @@ impl From<store::Error> for Error {
     }
 }
 
-/// A repository that cannot be used is the user's to choose; a git that fails is not.
+/// An unusable repository is the user's choice; a failing git is not.
 fn of_git(error: &git::Error) -> Kind {
     match error {
         git::Error::Start(_)

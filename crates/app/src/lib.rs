@@ -1,9 +1,11 @@
-//! The use cases of acquit: what a person or a program can ask for, without a terminal, a page or a protocol.
+//! The use cases of acquit: everything a person or a program can request, independent of terminal, page or protocol.
 //!
-//! [`App`] is where every use case begins: it knows the surroundings, the store and the runtime of the harness. Requests and answers are types;
-//! an [`Error`] carries its [`Kind`] and a hint. What happens meanwhile and concerns a person comes as a [`Notice`].
+//! [`App`] is the entry point of every use case: it holds the surroundings, the store and the runtime of the harness.
+//! Requests and results are types. An [`Error`] has a [`Kind`] and a hint. Information for people during the work is
+//! sent as a [`Notice`].
 //!
-//! The command line is one caller: arguments in, words out. Nothing here prints, reads standard input, or ends the process.
+//! The command line is one caller: it parses arguments and prints text. Nothing here prints, reads standard input, or
+//! ends the process.
 
 pub mod answer;
 mod app;

@@ -1,4 +1,4 @@
-//! New tasks: what is asked for, and how a task is made of it.
+//! Creates tasks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,53 +24,53 @@ use crate::error::Error;
 use crate::options::{Limits, Means, begin_with, take_chosen};
 use crate::project::Project;
 
-/// A task to be made.
+/// A task to create.
 #[derive(Clone, Debug, Default)]
 pub struct NewTask {
-    /// What is wanted, in a line.
+    /// Title in one line.
     pub title: String,
-    /// The rest of what is wanted.
+    /// Description.
     pub description: String,
-    /// Workflow, agent and model, where they are not as the project says.
+    /// Workflow, agent and model, where they differ from the project's.
     pub means: Means,
-    /// The branch or commit to start from, instead of what is checked out.
+    /// Branch or commit to start from, instead of the one that is checked out.
     pub base: Option<String>,
-    /// Higher goes first.
+    /// Priority. Higher runs first.
     pub priority: Option<i32>,
-    /// Words to find it by.
+    /// Tags for filtering.
     pub tags: Vec<String>,
-    /// How large it is, by somebody's guess.
+    /// Estimated size.
     pub size: Option<String>,
-    /// How hard it is, by somebody's guess.
+    /// Estimated complexity.
     pub complexity: Option<String>,
-    /// The ticket that it comes from.
+    /// Ticket the task comes from.
     pub ticket: Option<String>,
-    /// Anything else to keep with it.
+    /// Free-form data.
     pub metadata: Vec<(String, String)>,
-    /// Variables for templates.
+    /// Template variables.
     pub variables: Vec<(String, String)>,
-    /// What it may use.
+    /// Limits.
     pub limits: Limits,
 }
 
 /// Where a task comes from, if not from a person in a repository.
 pub struct Origin {
-    /// The repository.
+    /// Repository.
     pub source: Source,
-    /// What it is run by.
+    /// Project to run it with.
     pub project: Project,
     /// An id that was reserved for it.
     pub id: Option<TaskId>,
-    /// The value that the workflow's variation begins with.
+    /// First value of the workflow's variation.
     pub category: Option<String>,
-    /// Anything else about it.
+    /// Free-form data.
     pub metadata: std::collections::BTreeMap<String, String>,
-    /// Who makes it.
+    /// Who creates it.
     pub by: Actor,
 }
 
 impl App {
-    /// Makes a task and its first leg.
+    /// Creates a task and its first leg.
     pub fn create(&self, store: &mut dyn Store, new: &NewTask) -> Result<Task, Error> {
         if new.title.trim().is_empty() {
             return Err(Error::EmptyTitle);
@@ -82,12 +82,12 @@ impl App {
         self.create_from(store, new, origin)
     }
 
-    /// The same in a given place, and for somebody else.
+    /// Like [`App::create`], in a given place and for another actor.
     pub fn create_from(&self, store: &mut dyn Store, new: &NewTask, origin: Origin) -> Result<Task, Error> {
         self.create_with(store, new, origin, None)
     }
 
-    /// The same about work that is there already, if some is given.
+    /// Like [`App::create_from`], for existing work if `offer` is given.
     pub fn create_with(
         &self,
         store: &mut dyn Store,
@@ -110,11 +110,11 @@ impl App {
         };
         take_chosen(&mut workflow, &chosen);
         let variables = begin_with(&mut workflow, &new.variables, category)?;
-        // A review says since when, whether its workflow asks for that or not.
+        // A review always passes the variable `since`, whether its workflow uses it or not.
         if offer.is_none() {
             refuse_unknown_variables(&variables, &workflow, &project.config)?;
         }
-        // Rotated to the front, if one was named.
+        // The selected value was rotated to the front.
         chosen.variation = workflow
             .variation
             .as_ref()
@@ -136,7 +136,7 @@ impl App {
         source.check_complete(&self.runtime.git, work.as_ref().unwrap_or(&base.commit))?;
         let author = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
-        // What is on top has all that is below.
+        // The newest commit includes all commits below it.
         let (git, own) = (&self.runtime.git, self.runtime.store());
         source.pin(git, own, id, work.as_ref().unwrap_or(&base.commit))?;
         let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
@@ -193,7 +193,7 @@ impl App {
         Ok(store.create(&definition, &changes, &by)?)
     }
 
-    /// Where a task starts. What leaves this machine, and what is begun by the clock, starts from the remote's branch.
+    /// Returns where a task starts. Work that leaves this machine, and scheduled work, starts from the remote's branch.
     fn base(
         &self,
         source: &Source,
@@ -226,7 +226,7 @@ impl App {
     }
 }
 
-/// Refuses a variable that neither the workflow nor the project has: no text could use it.
+/// Rejects a variable that neither the workflow nor the project has: no text could use it.
 fn refuse_unknown_variables(
     own: &BTreeMap<String, String>,
     workflow: &Workflow,
@@ -245,7 +245,7 @@ fn folder_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The address that a repository comes from, for a workflow that asks for it: as `origin` has it, without a login.
+/// Returns the URL of a repository for a workflow that needs it: that of `origin`, without credentials.
 fn address(
     git: &acquit_run::git::Git,
     source: &acquit_run::git::Source,

@@ -1,6 +1,6 @@
-//! What a configuration lacks, as lines of an error.
+//! Describes what a configuration lacks, as lines of an error.
 
-/// What is missing, and the lines to add.
+/// Describes what is missing, and the lines to add.
 pub(super) fn finding(finding: &acquit_run::agent::trial::Finding) -> String {
     let mut text = format!("  {}", finding.what);
     if !finding.add.is_empty() {
@@ -10,7 +10,7 @@ pub(super) fn finding(finding: &acquit_run::agent::trial::Finding) -> String {
     text
 }
 
-/// A line for each thing that is missing, with all stages that lack it.
+/// Returns a line for each missing thing, with all stages that lack it.
 pub(super) fn lines(missing: &[acquit_core::config::Lacking]) -> String {
     let mut rest: Vec<_> = missing.iter().collect();
     let mut lines = Vec::new();

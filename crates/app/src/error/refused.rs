@@ -1,27 +1,27 @@
-//! Why a worker cannot begin.
+//! Why a worker cannot start.
 
-/// Why a worker cannot begin. Texts continue "failed to …".
+/// Why a worker cannot start. Messages continue "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// The store is a file.
     #[error("start a worker: the store {0} is a file, which other machines cannot use")]
     NotShared(String),
-    /// Nobody said that what others wrote may run.
+    /// The user has not agreed to run what others wrote to the store.
     #[error("start a worker: it would run what anybody who can write to the store asks for")]
     Untrusting,
-    /// A living worker has the name.
+    /// A running worker has this name.
     #[error("start a worker: another one is called {0}")]
     NameTaken(String),
-    /// Something that is no label.
+    /// Not a valid label.
     #[error("use the label {0:?}")]
     Label(String),
-    /// Something that is no name.
+    /// Not a valid name.
     #[error("use the name {0:?}")]
     Name(String),
 }
 
 impl Refused {
-    /// What a person can do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotShared(_) => {
