@@ -1,7 +1,7 @@
-// Keeps an open page up to date. Without this script a reload shows the same.
+// Keeps an open page up to date. Without this script, a reload shows the same content.
 //
-// The stream says only that something changed. The page is then fetched again, and each element marked `data-live` is replaced where it differs.
-// An element that holds the focus or a changed field stays as it is; a note says so.
+// The stream only reports that something changed. The script then fetches the page again and replaces each element
+// marked `data-live` that differs. It keeps an element with the focus or with edited fields, and shows a note.
 "use strict";
 (() => {
   const body = document.body;
@@ -14,7 +14,7 @@
   const say = (text, on) => { status.textContent = text; status.classList.toggle("on", on); };
   const clock = () => new Date().toTimeString().slice(0, 8);
 
-  // Whether a person is in the middle of something in there.
+  // Returns whether the user is editing something inside this element.
   const held = (element) => {
     if (element.contains(document.activeElement) && document.activeElement !== body && !element.matches(".lines")) {
       if (document.activeElement.matches("input, textarea, select, summary")) return true;
@@ -36,7 +36,7 @@
     keepOpen(now, next);
     now.replaceWith(document.importNode(next, true));
   };
-  // Lists keep the entries that did not change, so that open folds and typed text survive.
+  // Keep unchanged entries of lists, so that open details and typed text survive.
   const swapList = (now, next) => {
     const wanted = new Set([...next.children].map((it) => it.id));
     for (const old of [...now.children]) if (!wanted.has(old.id) && !held(old)) old.remove();
@@ -67,10 +67,10 @@
     } catch { say("as of " + clock() + ", trying again", false); }
     finally { busy = false; if (again) { again = false; schedule(); } }
   };
-  // The first change shows at once, more of them at most twice a second.
+  // Show the first change at once, and further ones at most twice a second.
   const schedule = () => { if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.max(0, 500 - (Date.now() - refreshed))); };
 
-  // Follow mode keeps the newest line in view. Scrolling up ends it, and then the button counts the lines that are new.
+  // Follow mode keeps the newest line in view. Scrolling up ends it; then the button counts new lines.
   const lineCount = () => document.querySelectorAll(".lines > li").length;
   follow = (() => {
     const button = () => document.querySelector("[data-follow]"), box = () => document.querySelector("#scroll.scrolled");
@@ -86,7 +86,8 @@
     return { grew: (count) => { if (count <= 0 || !button()) return show(); if (on) jump(); else fresh += count; show(); }, toggle: () => { if (button()) set(!on); } };
   })();
 
-  // A browser has six connections for a host, so one page listens for all: whoever holds the lock. The others hear it over a channel.
+  // A browser allows six connections per host, so only the page that holds the lock listens. It informs the others
+  // through a channel.
   const channel = new BroadcastChannel("acquit-live");
   let wish = null, end = null;
   const heard = (news) => {
@@ -117,7 +118,7 @@
     channel.postMessage({ ask: true });
     if (navigator.locks) navigator.locks.request("acquit-live", { signal: wish.signal }, listen).catch(() => {}); else listen();
   };
-  // A page that nobody sees leaves the listening to another.
+  // A hidden page lets another one listen.
   const close = () => { wish?.abort(); wish = null; source?.close(); source = null; end?.(); end = null; };
   document.addEventListener("visibilitychange", () => { if (document.hidden) { close(); say("as of " + clock(), false); } else { open(); refresh(); } });
   addEventListener("pagehide", close);
