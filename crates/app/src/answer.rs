@@ -1,4 +1,4 @@
-//! What waits for a person, and what the person replies.
+//! Requests that wait for a person, and replies to them.
 
 use acquit_core::change::Change;
 use acquit_core::decide::{Illegal, Input, decide};
@@ -12,25 +12,25 @@ use crate::history::history;
 use crate::reload::Renewal;
 use crate::{App, Error};
 
-/// What a person replies to a request.
+/// A reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// One text for the whole request, or one for each question. Where there is something to choose, a name or a number chooses it.
+    /// One text for the whole request, or one for each question. If there are options, a name or a number selects one.
     Words(Vec<String>),
-    /// Yes.
+    /// Approval.
     Approve,
-    /// No, and why.
+    /// Rejection with the reason.
     Reject(String),
-    /// As it is given, without any meaning of words.
+    /// This answer as it is, without interpreting text.
     Exactly(Answer),
 }
 
 /// What a person saw when they replied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The request.
+    /// Number of the request.
     pub request: u32,
-    /// The commit of the work, where it was shown.
+    /// Commit of the work, if it was shown.
     pub commit: Option<String>,
 }
 
@@ -39,20 +39,20 @@ pub struct Seen {
 pub enum Leads {
     /// To a stage.
     Stage {
-        /// Its name.
+        /// Name of the stage.
         stage: String,
-        /// Which round of how many this is, where going there spends a budget.
+        /// Current and maximum round, if going there spends a budget.
         round: Option<(u32, u32)>,
     },
-    /// The task is done.
+    /// The task completes.
     Done,
-    /// The task ends, and not well.
+    /// The task ends in failure.
     Ends,
     /// A person is asked again.
     Asks,
 }
 
-/// Where an answer to the open request would lead; `None` if the request does not take it.
+/// Returns where an answer to the open request would lead; `None` if the request does not accept it.
 pub fn leads(task: &Task, workflow: &Workflow, answer: Answer) -> Option<Leads> {
     let State::Waiting { request } = &task.state else { return None };
     let input = Input::Answer { request: request.number, by: Actor::Supervisor, answer };
@@ -91,7 +91,8 @@ impl Reply {
 }
 
 impl App {
-    /// At most `limit` tasks that wait for a person, newest first, and whether there are more. Without a project those of all.
+    /// Returns at most `limit` tasks that wait for a person, newest first, and whether there are more. Without a
+    /// project, searches all.
     pub fn inbox(
         &self,
         store: &mut dyn Store,
@@ -100,7 +101,7 @@ impl App {
     ) -> Result<(Vec<Task>, bool), Error> {
         let most = limit.saturating_add(1).min(100_000);
         let mut found = Vec::new();
-        // Before a stage that cannot be undone a task is blocked, and waits for a person all the same.
+        // A task before an irreversible stage is `blocked`, but waits for a person as well.
         for state in ["waiting", "blocked"] {
             let (project, state) = (project.clone(), Some(state.to_owned()));
             found.extend(store.list(&Filter { project, state, ended: false, limit: most })?);
@@ -121,7 +122,7 @@ impl App {
         Ok((tasks, more))
     }
 
-    /// Gives a reply to the request that a task waits with. It continues with the configuration as it is now, unless `pinned`.
+    /// Replies to the open request of a task. The task continues with the current configuration, unless `pinned`.
     pub fn reply(
         &self,
         store: &mut dyn Store,
@@ -133,7 +134,8 @@ impl App {
         self.reply_as_of(store, &task, reply, pinned)
     }
 
-    /// The same for a person who saw the request with this number: if another one is open by now, or none, nothing is answered.
+    /// Like [`App::reply`], for a person who saw the request with this number. If it is no longer open, nothing is
+    /// answered.
     pub fn reply_to(
         &self,
         store: &mut dyn Store,
@@ -150,7 +152,8 @@ impl App {
         }
     }
 
-    /// The same for a person who also saw the work at a commit: if it is another one by now, nothing is answered.
+    /// Like [`App::reply_to`], for a person who also saw the work at a commit. If the work has changed, nothing is
+    /// answered.
     pub fn reply_seen(
         &self,
         store: &mut dyn Store,
@@ -188,7 +191,7 @@ impl App {
     }
 }
 
-/// Why a request takes no answer any more: somebody else gave one, or nobody did.
+/// Returns why a request accepts no answer any more: somebody else answered it, or it was closed without an answer.
 fn answered(store: &mut dyn Store, task: TaskId, request: u32) -> Result<Error, Error> {
     let found = history(store, task)?.answers.into_iter().rev().find(|known| known.request == request);
     Ok(match found {
@@ -197,7 +200,7 @@ fn answered(store: &mut dyn Store, task: TaskId, request: u32) -> Result<Error, 
     })
 }
 
-/// One answer for each question: words, or an option by its name or number.
+/// Returns one answer for each question: the text, or an option by its name or number.
 fn each(ask: Option<&Ask>, words: &[String]) -> Vec<String> {
     let questions = match ask {
         Some(Ask::Question { questions }) => questions.as_slice(),
@@ -213,7 +216,7 @@ fn each(ask: Option<&Ask>, words: &[String]) -> Vec<String> {
     words.iter().enumerate().map(one).collect()
 }
 
-/// What words mean to a request: where there is something to choose, a name or a number chooses it.
+/// Interprets a text as the answer to a request. If there are options, a name or a number selects one.
 fn understood(ask: Option<&Ask>, words: &str) -> Answer {
     let text = || Answer::Text { text: words.to_owned() };
     let chosen = |options: Vec<String>| {
@@ -225,7 +228,7 @@ fn understood(ask: Option<&Ask>, words: &str) -> Answer {
         Some(Ask::Question { questions }) => match questions.as_slice() {
             [only] => {
                 let names = only.options.iter().map(|option| option.name.clone()).collect();
-                // A number that no option has is a mistake, and no words.
+                // A number that matches no option is a mistake, not a text.
                 let number = !only.options.is_empty() && words.trim().parse::<u64>().is_ok();
                 let other =
                     || if number { Answer::Choose { option: words.trim().to_owned() } } else { text() };
@@ -233,7 +236,7 @@ fn understood(ask: Option<&Ask>, words: &str) -> Answer {
             }
             [] | [_, _, ..] => text(),
         },
-        // What is none of them is refused, in words that name them.
+        // Any other text is rejected with a message that names the options.
         Some(Ask::Choice { options }) => {
             let names = options.iter().map(ToString::to_string).collect();
             Answer::Choose { option: chosen(names).unwrap_or_else(|| words.trim().to_owned()) }
@@ -246,7 +249,7 @@ fn understood(ask: Option<&Ask>, words: &str) -> Answer {
     }
 }
 
-/// The question, if it is a single one that wants a yes or a no.
+/// Returns the question, if it is a single yes/no question.
 fn yes_or_no(ask: &Ask) -> Option<&Question> {
     match ask {
         Ask::Question { questions } => match questions.as_slice() {

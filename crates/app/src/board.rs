@@ -33,7 +33,7 @@ pub enum Lane {
     Waiting,
     /// A worker.
     Queued,
-    /// It is over since today.
+    /// Nothing: it ended today.
     Done,
 }
 
@@ -78,62 +78,62 @@ pub fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
 /// How one step of a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Its work passed.
+    /// Passed.
     Passed,
-    /// It was rejected or failed.
+    /// Rejected or failed.
     Rejected,
-    /// It runs.
+    /// Running.
     Running,
-    /// It needs a person.
+    /// Needs a person.
     Needs,
-    /// It waits.
+    /// Waiting.
     Waits,
-    /// It is still to come.
+    /// Still to come.
     ToCome,
 }
 
 /// A task on the board.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where it stands.
+    /// Lane of the task.
     pub lane: Lane,
-    /// Its id.
+    /// Task id.
     pub id: TaskId,
-    /// What is wanted. Text of others.
+    /// Title. Untrusted text.
     pub title: String,
-    /// The repository's short name.
+    /// Short name of the repository.
     pub project: String,
-    /// One mark for each leg without fixes, then what is to come.
+    /// One mark for each leg except fixes, followed by the stages to come.
     pub path: Vec<Mark>,
-    /// What it does or waits for. Parts of it are text of others.
+    /// What it does or waits for. Parts of it are untrusted text.
     pub doing: String,
-    /// How long that has been so.
+    /// How long it has been doing that.
     pub length: Duration,
-    /// What it cost so far, in millionths of a dollar.
+    /// Cost so far, in millionths of a dollar.
     pub cost: Option<u64>,
-    /// How it ended, of one that is over.
+    /// Result, if it has ended.
     pub end: Option<End>,
 }
 
 /// The board.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
-    /// The tasks, lane by lane, oldest first within each.
+    /// Tasks by lane, oldest first within each.
     pub rows: Vec<Row>,
     /// What the legs that began today cost, in millionths of a dollar.
     pub spent: u64,
 }
 
-/// The chosen task, closer.
+/// Details of the selected task.
 #[derive(Clone, Debug)]
 pub struct Closer {
-    /// The stages by name, each with its marks.
+    /// Stages by name, with their marks.
     pub stages: Vec<(String, Vec<Mark>)>,
-    /// The newest leg.
+    /// Newest leg.
     pub leg: Option<Leg>,
-    /// The newest verdict that did not pass.
+    /// Newest verdict that did not pass.
     pub rejected: Option<Verdict>,
-    /// The newest lines of the agent. Text of others.
+    /// Newest lines of the agent. Untrusted text.
     pub lines: Vec<String>,
 }
 
@@ -263,7 +263,7 @@ fn doing(task: &Task, last: Option<&IndexedLeg>, now: Timestamp) -> String {
     }
 }
 
-/// Looks closer at a task.
+/// Reads the details of a task.
 pub fn closer(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Closer, Error> {
     let (task, legs) = (store.task(id)?, store.legs(id)?);
     let workflow = store.definition(id)?.workflow;
@@ -297,8 +297,8 @@ pub fn closer(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Closer, Er
     Ok(Closer { stages, leg: legs.last().cloned(), rejected, lines })
 }
 
-/// The newest things that an agent said or did. Where they begin is found by the size of the output, so it costs the same for every
-/// length.
+/// Returns the newest things an agent said or did. Computes their start from the size of the output, so the cost does
+/// not depend on its length.
 fn newest_lines(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Vec<String>, Error> {
     let size = std::fs::metadata(app.runtime.leg_folder(leg).output()).map_or(0, |about| about.len());
     let chunks = store.transcript(leg, size.saturating_sub(TAIL), CHUNKS)?;

@@ -1,4 +1,5 @@
-//! An index of all tasks in memory, for pages that look at many of them: boards, costs, comparisons, drawings of workflows.
+//! An in-memory index of all tasks, for pages that show many of them: boards, costs, comparisons, drawings of
+//! workflows.
 //!
 //! It is built once and then follows the store's events, so a page costs the same with ten tasks and with ten thousand. It holds what lists and
 //! figures need and no texts of agents. What changes without an event, such as the usage of a leg that runs, is read from the store where it is shown.
@@ -20,11 +21,11 @@ use acquit_core::workflow::{Mode, Stage, Work, Workflow};
 
 use crate::Error;
 
-/// At most so many tasks are indexed, the newest first.
+/// Maximum number of indexed tasks, newest first.
 const MOST: u32 = 50_000;
-/// How many events are read at once.
+/// Number of events to read at once.
 const PAGE: u32 = 500;
-/// With more news than this many pages the index is built anew: that is faster than to follow them.
+/// If there are more new events than this many pages, rebuild the index: that is faster than following them.
 const FOLLOWED: usize = 40;
 
 /// A text that many tasks share.
@@ -43,68 +44,68 @@ pub struct TaskIndex {
 /// A task in short.
 #[derive(Clone, Debug)]
 pub struct IndexedTask {
-    /// Its id.
+    /// Task id.
     pub id: TaskId,
-    /// What is wanted.
+    /// Title.
     pub title: String,
-    /// The repository's short name.
+    /// Short name of the repository.
     pub project: Word,
-    /// The workflow.
+    /// Workflow name.
     pub workflow: Word,
-    /// The agent that a person chose, or else that of its first stage with one.
+    /// The agent a person chose, or else that of the first stage with an agent.
     pub agent: Option<Word>,
-    /// Words to find it by.
+    /// Tags for filtering.
     pub tags: Vec<Word>,
-    /// How it stands.
+    /// Status.
     pub standing: Standing,
-    /// The stage it stands at.
+    /// Current stage.
     pub stage: Option<Word>,
-    /// The stages of its workflow.
+    /// Stages of its workflow.
     pub stages: Arc<[StageShape]>,
-    /// Its legs.
+    /// Legs.
     pub legs: Vec<IndexedLeg>,
-    /// How many requests it opened.
+    /// Number of requests it opened.
     pub requests: u32,
-    /// When it was made.
+    /// Creation time.
     pub created: Timestamp,
-    /// When its newest leg began or ended; before that, when it was made.
+    /// Start or end of its newest leg; the creation time before the first.
     pub updated: Timestamp,
-    /// What its agents may cost, in millionths of a dollar.
+    /// Cost limit of its agents, in millionths of a dollar.
     pub max_cost: Option<u64>,
-    /// When the store says that it changed, if it was read with that.
+    /// Time of the last change in the store, if it was read from a list.
     stored: Option<Timestamp>,
 }
 
-/// How a task stands.
+/// Status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// A leg is ready or runs.
+    /// A leg is ready or running.
     Working,
-    /// It waits for a person.
+    /// Waits for a person.
     Needs,
-    /// It waits for another task.
+    /// Waits for another task.
     Blocked,
-    /// It is done.
+    /// Completed.
     Done,
-    /// It failed.
+    /// Failed.
     Failed,
-    /// Nothing was found to improve.
+    /// Found nothing to improve.
     NoImprovement,
-    /// A person ended it.
+    /// Cancelled by a person.
     Cancelled,
 }
 
 impl Standing {
-    /// Whether it is over.
+    /// Returns whether the task has ended.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::NoImprovement | Self::Cancelled)
     }
 }
 
-/// A stage of a workflow, as far as drawings and figures need it.
+/// A stage of a workflow, with what drawings and figures need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StageShape {
-    /// Its name.
+    /// Name.
     pub name: Word,
     /// Who does it: a role, `agent`, `check`, `person`, or the name of an action.
     pub who: Word,
@@ -112,53 +113,53 @@ pub struct StageShape {
     pub writes: bool,
     /// Whether gates judge it.
     pub gated: bool,
-    /// Whether it only repairs what other stages did.
+    /// Whether it only repairs the work of other stages.
     pub repairs: bool,
 }
 
 /// A leg in short.
 #[derive(Clone, Debug)]
 pub struct IndexedLeg {
-    /// Its number.
+    /// Leg number.
     pub number: u32,
-    /// Its stage.
+    /// Stage name.
     pub stage: Word,
-    /// Why it was run.
+    /// Why it runs.
     pub reason: Reason,
-    /// The stage that it counts for: of a fix, the one that was rejected.
+    /// The stage it counts for. For a fix, the rejected stage.
     pub subject: Word,
-    /// How it stands.
+    /// State.
     pub state: leg::State,
     /// The outcome that counted, or `rejected`.
     pub outcome: Option<Word>,
-    /// The gates that rejected it.
+    /// Gates that rejected it.
     pub rejected_by: Vec<Word>,
-    /// The agent.
+    /// Agent.
     pub agent: Option<Word>,
-    /// The model.
+    /// Model.
     pub model: Option<Word>,
-    /// All its tokens.
+    /// Total tokens.
     pub tokens: u64,
-    /// What it cost, in millionths of a dollar.
+    /// Cost in millionths of a dollar.
     pub cost: Option<u64>,
-    /// How much of that is by our list of prices.
+    /// Part of the cost that is estimated from our price list.
     pub estimated: u64,
-    /// Not to be claimed before this.
+    /// Earliest claim time.
     pub not_before: Timestamp,
-    /// When it was claimed.
+    /// Claim time.
     pub started: Option<Timestamp>,
-    /// When it ended.
+    /// End time.
     pub ended: Option<Timestamp>,
 }
 
-/// Why a leg was run.
+/// Why a leg runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The stage's own work.
     Work,
     /// To fix what gates rejected.
     Fix,
-    /// The gates once more.
+    /// To run the gates again.
     Recheck,
     /// To merge.
     Merge,
@@ -167,26 +168,26 @@ pub enum Reason {
 }
 
 impl IndexedLeg {
-    /// How long it took; until `now` if it runs.
+    /// Returns how long it ran; until `now` if it still runs.
     pub fn took(&self, now: Timestamp) -> Duration {
         self.started.map_or(Duration::ZERO, |started| self.ended.unwrap_or(now).since(started))
     }
 }
 
 impl IndexedTask {
-    /// What its legs cost, as far as anybody told.
+    /// Returns the known cost of its legs.
     pub fn cost(&self) -> Option<u64> {
         self.legs.iter().filter_map(|leg| leg.cost).reduce(u64::saturating_add)
     }
 
-    /// How long its legs ran.
+    /// Returns how long its legs ran.
     pub fn took(&self, now: Timestamp) -> Duration {
         self.legs.iter().map(|leg| leg.took(now)).sum()
     }
 }
 
 impl TaskIndex {
-    /// Brings it up to date.
+    /// Updates the index.
     pub fn refresh(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let Some(mut after) = self.seen else { return self.build(store) };
         let mut changed = BTreeSet::new();
@@ -214,7 +215,7 @@ impl TaskIndex {
     }
 
     fn build(&mut self, store: &mut dyn Store) -> Result<(), Error> {
-        // Before the tasks are read: what happens meanwhile is read again.
+        // Read this before the tasks, so that changes during the build are read again.
         let seen = newest_event(store, self.seen.unwrap_or(0))?;
         let all = store.list(&Filter { ended: true, limit: MOST, ..Filter::default() })?;
         for summary in all {
@@ -250,12 +251,12 @@ impl TaskIndex {
         &self.unreadable
     }
 
-    /// All of them, newest first.
+    /// Returns all tasks, newest first.
     pub fn all(&self) -> impl Iterator<Item = &IndexedTask> {
         self.tasks.values().rev()
     }
 
-    /// One of them.
+    /// Returns a task.
     pub fn get(&self, id: TaskId) -> Option<&IndexedTask> {
         self.tasks.get(&id)
     }
@@ -353,7 +354,7 @@ impl TaskIndex {
     }
 }
 
-/// One copy of what many share.
+/// Returns the shared copy of a value.
 fn shared<T>(known: &mut HashSet<Arc<T>>, value: &T) -> Arc<T>
 where
     T: ?Sized + Hash + Eq,
@@ -388,7 +389,7 @@ fn standing(state: &State) -> Standing {
     }
 }
 
-/// Why a leg is run, and the stage that it counts for.
+/// Returns why a leg runs, and the stage it counts for.
 fn purpose(entry: &leg::Entry) -> (Reason, &str) {
     match &entry.purpose {
         Purpose::Work => (Reason::Work, entry.stage.as_str()),
@@ -399,7 +400,7 @@ fn purpose(entry: &leg::Entry) -> (Reason, &str) {
     }
 }
 
-/// Whether a stage only repairs what others did.
+/// Returns whether a stage only repairs the work of others.
 pub fn repairs(workflow: &Workflow, stage: &Stage) -> bool {
     let fixes = workflow.stages.iter().any(|other| other.fix.as_ref() == Some(&stage.name));
     (fixes || workflow.conflict.as_ref() == Some(&stage.name)) && workflow.start != stage.name

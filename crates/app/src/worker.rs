@@ -1,9 +1,10 @@
-//! A worker: takes legs from a shared store that its machine has everything for, and needs no checkout.
+//! A worker: takes legs from a shared store for which its machine has everything, and needs no checkout.
 //!
-//! It reports itself in the store with what it offers, looks at the legs that wait, and finds out whether it has what they need: labels from its
-//! command line, agents on its `PATH`, secrets of its own configuration, repositories from the store. For each leg that fits it starts a harness,
-//! which claims by the worker's row. Like the daemon it may be killed at any time: its harnesses go on, what died with it is found by whoever
-//! looks, and another worker goes on from the last handoff.
+//! It registers in the store with what it offers, reads the waiting legs, and checks whether it has what they need:
+//! labels from its command line, agents on its `PATH`, secrets of its own configuration, repositories from the store.
+//! For each suitable leg it starts a harness, which claims a leg with the worker's row. Like the daemon it may be
+//! killed at any time: its harnesses continue, any other process detects legs that died with it, and another worker
+//! continues from the last handoff.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -22,45 +23,45 @@ use crate::error::Refused;
 use crate::serve::log;
 use crate::{App, Error};
 
-/// The longest sleep: so soon a request to stop is heard.
+/// Longest sleep. Limits how long a stop request goes unnoticed.
 const BEAT: Duration = Duration::from_secs(1);
-/// How often it says that it is there: several times within [`Worker::SILENCE`].
+/// How often it reports that it is alive: several times within [`Worker::SILENCE`].
 const REPORT: Duration = Duration::from_secs(5);
-/// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
+/// How often to look for legs whose harness died, and for blocked tasks that can continue.
 const PATROL: Duration = Duration::from_secs(5);
-/// How long it does not look again for something that it does not have.
+/// How long a missing need is remembered before it is checked again.
 const LACKING: Duration = Duration::from_secs(30);
-/// How long it relies on something that it has found.
+/// How long an available need is remembered before it is checked again.
 const OFFERED: Duration = Duration::from_mins(5);
-/// How many legs that wait are looked at.
+/// Maximum number of waiting legs to read.
 const LOOKED_AT: u32 = 1_000;
-/// After a harness that failed, the next one waits so long, and longer with each; and after the store refused.
+/// First backoff after a failed harness or an error of the store. Each further failure increases it.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest of these waits.
+/// Longest backoff.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// How a worker runs.
+/// Options of a worker.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Its name; the machine's without one.
+    /// Name. Defaults to the machine's.
     pub name: Option<String>,
-    /// Its labels.
+    /// Labels.
     pub labels: Vec<String>,
-    /// How many legs it runs at the same time.
+    /// Maximum number of legs that run at the same time.
     pub slots: u32,
-    /// Whether its user agrees to run what others wrote to the store.
+    /// Whether the user agrees to run what others wrote to the store.
     pub trust_store: bool,
-    /// Whether legs that run are given back at once when it is asked to stop, instead of finished.
+    /// Whether to hand back running legs at once on a stop request, instead of finishing them.
     pub hand_back: bool,
 }
 
-/// What is known of a need.
+/// Result of checking a need.
 struct Probed {
     at: Instant,
     offered: Offered,
 }
 
-/// The worker. What is in here can be found again.
+/// The worker. All of its state can be rebuilt.
 struct Work<'w> {
     app: &'w App,
     options: Options,
@@ -90,7 +91,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     }
     let interrupt = Interrupt::listen().map_err(Error::Signals)?;
     let mut store = app.store()?;
-    // Mistakes in it are said now, and not by each harness.
+    // Report mistakes in the configuration now, rather than by each harness.
     app.user_config()?;
     let own = Identity::of_self().map_err(acquit_run::harness::Error::Identity)?;
     let worker = Worker {
@@ -137,7 +138,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     work.stop(store.as_mut(), &interrupt)
 }
 
-/// Sleeps in the store, or without it while it cannot be reached.
+/// Sleeps in the store, or without it while it is unreachable.
 fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
     if pause <= BEAT && store.wait(pause).is_ok() {
         return;
@@ -180,11 +181,11 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Finds out whether this machine has what legs need, where that is not known or was not true a while ago.
+    /// Checks whether this machine has what legs need, unless that was checked recently.
     fn probe(&mut self, store: &mut dyn Store, due: &[WaitingLeg]) -> Result<(), Error> {
         let own = self.app.user_config()?;
         for leg in due {
-            // Without its labels, nothing else of it matters here.
+            // If a label is missing, nothing else about the leg matters here.
             let unfit = |need: &Need| {
                 matches!(need, Need::Label(_) | Need::Home(_)) && !self.worker.offers.contains(need)
             };
@@ -273,7 +274,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Forgets harnesses that have ended. One that failed lets the next wait.
+    /// Removes harnesses that have ended. A failed one delays the next.
     fn reap(&mut self) {
         let mut failed = None;
         self.harnesses.retain_mut(|harness| match harness.has_succeeded() {
@@ -296,7 +297,7 @@ impl Work<'_> {
         }
     }
 
-    /// Takes no more legs. Those that run are finished, or given back; a second request gives them back.
+    /// Takes no more legs. Running legs are finished, or handed back; a second stop request hands them back.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<(), Error> {
         self.worker.state = WorkerState::Stopping;
         let most = if self.options.hand_back { 1 } else { 2 };
@@ -305,7 +306,7 @@ impl Work<'_> {
             log(self.app, "worker", &format!("stops when {} legs are over", self.harnesses.len()));
         }
         while !self.harnesses.is_empty() && interrupt.count() < most {
-            // A store that is away keeps nobody from ending.
+            // An unreachable store must not prevent the end.
             let _ = self.report(store);
             sleep(store, BEAT, interrupt);
             self.reap();
@@ -341,7 +342,7 @@ fn travels(leg: &WaitingLeg) -> bool {
     leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))
 }
 
-/// Whether a worker still takes legs: its harnesses go on with the next leg only then.
+/// Returns whether a worker still takes legs. Its harnesses continue with the next leg only then.
 pub fn goes_on(store: &mut dyn Store, name: &str, now: Timestamp) -> Result<bool, Error> {
     let silent = |seen: Timestamp| now.since(seen) > Worker::SILENCE;
     let working = store.workers()?.into_iter().find(|seen| seen.worker.name == name && !silent(seen.seen));

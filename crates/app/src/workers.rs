@@ -1,4 +1,4 @@
-//! The workers of a store, and why none of them takes a waiting leg.
+//! The workers of a store, and why a leg that waits is taken by none of them.
 
 use acquit_core::fleet::{Need, SeenWorker, WaitingLeg, Worker, WorkerState};
 use acquit_core::ids::LegId;
@@ -8,48 +8,48 @@ use serde::Serialize;
 
 use crate::Error;
 
-/// Maximum number of waiting legs to read.
+/// How many legs that wait are looked at.
 const LOOKED_AT: u32 = 1_000;
 
-/// All workers, and the waiting legs.
+/// All workers, and the legs that wait.
 #[derive(Clone, Debug, Serialize)]
 pub struct Workers {
-    /// Workers by name.
+    /// The workers, by name.
     pub workers: Vec<Shown>,
-    /// Legs that are due and not claimed, in claim order.
+    /// Legs that are due and that nobody has taken, the next first.
     pub waiting: Vec<Waiting>,
 }
 
 /// A worker.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shown {
-    /// The worker's own report.
+    /// What it said.
     #[serde(flatten)]
     pub seen: SeenWorker,
-    /// Status: `working`, `stopping` or `silent`.
+    /// `working`, `stopping` or `silent`.
     pub standing: &'static str,
-    /// Number of running legs.
+    /// How many legs it runs.
     pub running: usize,
 }
 
-/// A waiting leg.
+/// A leg that waits.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waiting {
-    /// Leg id.
+    /// Which.
     pub leg: LegId,
-    /// Stage name.
+    /// Its stage.
     pub stage: String,
-    /// Since when it can be claimed.
+    /// Since when it could be taken.
     pub since: Timestamp,
     /// What it needs.
     pub needs: Vec<Need>,
-    /// Names of workers that have everything it needs, but no free slot yet.
+    /// The workers that have all of it and no free slot yet, by name.
     pub fits: Vec<String>,
-    /// Why no worker takes it.
+    /// Why nobody takes it, if nobody does.
     pub why: Vec<String>,
 }
 
-/// Reads the workers and the waiting legs.
+/// Looks at them.
 pub fn look(store: &mut dyn Store) -> Result<Workers, Error> {
     let now = store.now()?;
     let running = store.running()?;
@@ -101,7 +101,7 @@ fn reasons(leg: &WaitingLeg, living: &[&Worker]) -> Vec<String> {
     if living.is_empty() {
         return vec!["no worker runs".to_owned()];
     }
-    // A worker checks other needs only if it has the labels.
+    // A worker looks for the rest only if it has the labels.
     let is_label = |need: &&Need| matches!(need, Need::Label(_));
     let labels: Vec<&Need> = leg.needs.iter().filter(is_label).collect();
     let labelled: Vec<&Worker> = living

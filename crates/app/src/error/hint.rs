@@ -1,4 +1,4 @@
-//! Hints for errors. The only place that turns errors into advice.
+//! What a person can do about an error. The one place that turns errors into advice.
 
 use acquit_core::decide::Illegal;
 use acquit_core::store;
@@ -9,9 +9,9 @@ use super::Error;
 use super::disk::of_disk;
 
 impl Error {
-    /// Returns what the user can do about the error.
+    /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
-        // `init` does not write to acquit's own place, so it has its own hints.
+        // Where init writes is not acquit's own place, so it has its own advice.
         if !matches!(self, Self::Init(_))
             && let Some(text) = of_disk(&harness::chain(self))
         {

@@ -1,4 +1,4 @@
-//! What people are told: events that somebody wants to know of become messages, and messages are sent.
+//! The outbox: turns events that people want to know about into messages, and sends them.
 
 use acquit_core::agent::shorten;
 use acquit_core::change::Change;
@@ -14,21 +14,21 @@ use super::{Busy, Daemon, Home, log};
 use crate::app::App;
 use crate::error::Error;
 
-/// How far events were read for notices, by this name in the store.
+/// Name in the store of the position up to which events were read for notices.
 const MARK: &str = "notify";
-/// How many events are read at once.
+/// Number of events to read at once.
 const PAGE: u32 = 500;
-/// The longest text of a notice.
+/// Maximum length of a notice.
 const TEXT: usize = 2_000;
 
 impl Daemon<'_> {
-    /// Makes messages of what happened since it was last looked.
+    /// Creates messages for what happened since the last call.
     pub(super) fn tell(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         if self.waits {
-            // Whom to tell stands in files that are not trusted at the moment.
+            // The configuration of the channels is not trusted at the moment.
             return Ok(());
         }
-        // Each project reads for itself, and is told of its own tasks.
+        // Each project has its own position, and gets messages about its own tasks.
         let project = self.home.project();
         let mark = Mark { project: &project, name: MARK };
         let told = !self.home.config.notices.channels.is_empty();
@@ -66,7 +66,7 @@ impl Daemon<'_> {
                     ));
                 }
             }
-            // In one transaction: nothing is told twice, and nothing is left out.
+            // In one transaction, so that nothing is sent twice or left out.
             store.post(&messages, Some((mark, after)))?;
             if events.len() < PAGE as usize {
                 return Ok(());
@@ -74,14 +74,14 @@ impl Daemon<'_> {
         }
     }
 
-    /// The address of the dashboard, if one is served beside this.
+    /// Returns the URL of the dashboard, if the daemon serves one.
     fn dashboard_address(&self) -> Option<String> {
         self.options.dashboard.as_ref()?;
         let written = std::fs::read_to_string(self.app.surroundings.home.join("web/address")).ok()?;
         Some(written.trim().to_owned()).filter(|address| address.starts_with("http"))
     }
 
-    /// Sees to it that messages which are due are sent, by a process beside this one: a server that does not answer holds up nothing.
+    /// Sends messages that are due in a separate process, so that a server that does not answer blocks nothing.
     pub(super) fn send(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
         if let Some(sender) = &mut self.sender {
             if !sender.has_ended().unwrap_or(true) {
@@ -101,12 +101,13 @@ impl Daemon<'_> {
     }
 }
 
-/// Sends every message that is due: `acquit post`, a process of its own. What it took when it was killed is sent by another.
+/// `acquit post`: sends every message that is due, in a separate process. If it is killed, another one sends what it
+/// had taken.
 pub fn send(app: &App) -> Result<(), Error> {
     let mut store = app.store()?;
     let home = Home::read(app)?.trusted()?;
     while let Some(letter) = store.take(&home.project(), notify::LEASE)? {
-        // A message can wait for hours: for its server, for the end of the night.
+        // A message can wait for hours: for its server, or for the end of the night.
         let delivery = if is_answered(store.as_mut(), &letter)? {
             Delivery::Never { error: "nobody has to answer any more".to_owned() }
         } else {
@@ -125,12 +126,12 @@ pub fn send(app: &App) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a task still waits for the answer to this request.
+/// Returns whether a task still waits for the answer to this request.
 fn is_open(task: &Task, request: u32) -> bool {
     matches!(&task.state, State::Waiting { request: open } if open.number == request)
 }
 
-/// Whether a message asks for an answer that was given, or that is not needed any more.
+/// Returns whether a message asks for an answer that was given or is no longer needed.
 fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
     let payload = &letter.message.payload;
     let task = payload.get("task").and_then(|task| task.as_str()).and_then(|task| task.parse().ok());
@@ -145,7 +146,7 @@ fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
     }
 }
 
-/// What an event is worth telling, if it is.
+/// Returns the notice for an event, if it is worth one.
 fn notice(
     store: &mut dyn Store,
     home: &Home,
@@ -168,7 +169,7 @@ fn notice(
     if !home.owns(&task) || request.is_some_and(|number| !is_open(&task, number)) {
         return Ok(None);
     }
-    // What a night came to is told in the morning, once.
+    // The results of a night are reported once, in the morning.
     if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
         return Ok(None);
     }
@@ -190,7 +191,7 @@ fn notice(
     Ok(Some((what, notice)))
 }
 
-/// Where more is to be seen: the very request on the dashboard, the pull request, or the task on the dashboard.
+/// Returns a link with details: the request on the dashboard, the pull request, or the task on the dashboard.
 fn link(task: &Task, request: Option<u32>, dashboard: Option<&str>) -> Option<String> {
     let id = task.id();
     match (request, dashboard) {
@@ -202,15 +203,15 @@ fn link(task: &Task, request: Option<u32>, dashboard: Option<&str>) -> Option<St
     }
 }
 
-/// What came of a test message.
+/// Result of a test message.
 pub struct Tested {
-    /// The channel.
+    /// Name of the channel.
     pub name: Name,
-    /// Why it did not arrive.
+    /// Why it was not delivered.
     pub trouble: Option<String>,
 }
 
-/// Sends a test message by every channel of the configuration, or by one.
+/// Sends a test message through every channel of the configuration, or through one.
 pub fn test_channels(app: &App, only: Option<&Name>) -> Result<Vec<Tested>, Error> {
     let home = Home::read(app)?.trusted()?;
     let known: Vec<&Name> = home.config.notices.channels.keys().collect();
@@ -255,7 +256,7 @@ pub fn test_channels(app: &App, only: Option<&Name>) -> Result<Vec<Tested>, Erro
     Ok(each.collect())
 }
 
-/// The message of a stage, if its task is one of this project.
+/// Returns the message of a stage, if its task belongs to this project.
 fn of_stage(store: &mut dyn Store, home: &Home, event: &Event, text: &str) -> Result<Option<Notice>, Error> {
     let task = store.task(event.task)?;
     if !home.owns(&task) {
