@@ -1,4 +1,5 @@
-//! Connecting: limits on everything that could hang, the server's time, and the tables.
+//! Connects to the server: sets timeouts for everything that could hang, determines the server's time, and migrates the
+//! tables.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,48 +13,48 @@ use crate::location::Address;
 use crate::tx_error::TxError;
 use crate::{OpenError, migrate};
 
-/// How long a server may take to answer at all. One that is far away needs a second.
+/// Timeout of the connection. A distant server needs a second.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection that is silent for so long is tested, and then every [`KEEPALIVE_INTERVAL`].
+/// A connection that is idle for this long is probed, and then every [`KEEPALIVE_INTERVAL`].
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 
 /// See [`KEEPALIVE_IDLE`].
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// So many tests without an answer, and the connection is dead: half a minute in all, less than a lease.
+/// Number of unanswered probes after which the connection is dead: half a minute in total, less than a lease.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// How long the other side may leave what we sent unacknowledged.
+/// How long the peer may leave sent data unacknowledged.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a statement may take, waiting for locks included. Ours take milliseconds.
+/// Timeout of a statement, including waits for locks. Ours take milliseconds.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a transaction may stand idle. A harness that is stopped in the middle of one would keep the lock on the
-/// events; the server ends it, and the others go on.
+/// Timeout of an idle transaction. A harness that is stopped in the middle of one would keep the lock on the events.
+/// The server ends it, so that others can continue.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The advisory lock for migrations: any number, as long as it is always the same.
+/// Advisory lock for migrations. The number is arbitrary, but always the same.
 const MIGRATION_LOCK: i64 = 0x6163_7175_6974_0001;
 
-/// The steps that make the tables what they are today. Never changed, only added to.
+/// Migrations. Never change one, only add new ones.
 const STEPS: &[&str] =
     &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 
-/// A connection with what belongs to it.
+/// A connection with its state.
 pub(super) struct Session {
     pub(super) client: Client,
-    /// Statements that this connection has prepared, by their text.
+    /// Prepared statements of this connection, by their text.
     pub(super) statements: HashMap<&'static str, Statement>,
-    /// The server's process, which signs our notifications.
+    /// Process id of the server's backend, which identifies our own notifications.
     pub(super) process: i32,
     /// The server's time when this machine had been up for so long; `None` if somebody else sets the time.
     measured: Option<(Timestamp, Duration)>,
     pub(super) listening: Listening,
 }
 
-/// Whether a session is told of what others write.
+/// Whether a session is notified of writes by others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listening {
     No,
@@ -61,7 +62,7 @@ pub(super) enum Listening {
 }
 
 impl Session {
-    /// Connects, sets the limits, and compares the clocks.
+    /// Connects, sets the timeouts, and compares the clocks.
     pub(super) fn begin(server: &Server, clock: &Clock) -> Result<Self, postgres::Error> {
         let mut client = server.connect()?;
         const ABOUT: &str = "select pg_backend_pid(), (extract(epoch from clock_timestamp()) * 1000)::bigint";
@@ -95,7 +96,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Reads an address and sets the limits of the connection.
+    /// Parses a URL and sets the timeouts of the connection.
     pub(super) fn at(address: &Address) -> Result<Self, OpenError> {
         let parameters = Parameters::of(address.url());
         let mut config: Config = parameters.url.parse().map_err(OpenError::Address)?;
@@ -123,13 +124,13 @@ impl Server {
     }
 }
 
-/// A plain connection, for what is no leg's.
+/// Opens a plain connection, for work outside of legs.
 pub(crate) fn client(address: &Address) -> Result<Client, OpenError> {
     let source = |source| OpenError::Connect { server: address.to_string(), source };
     Server::at(address)?.connect().map_err(source)
 }
 
-/// Where the store has moved to, if it has.
+/// Returns where the store has moved to, if it has.
 pub(super) fn moved(client: &mut Client) -> Result<Option<String>, postgres::Error> {
     const THERE: &str =
         "select exists (select from pg_class where relname = 'moved' and pg_table_is_visible(oid))";
@@ -139,12 +140,12 @@ pub(super) fn moved(client: &mut Client) -> Result<Option<String>, postgres::Err
     Ok(None)
 }
 
-/// Makes or migrates the tables, if they are not up to date.
+/// Creates or migrates the tables, if they are not up to date.
 pub(super) fn bring_forward(client: &mut Client) -> Result<(), TxError> {
     while migrate::next(version(client)?, STEPS)?.is_some() {
         let mut transaction = client.transaction()?;
         transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])?;
-        // Again, now that nobody else can be at it.
+        // Check again under the lock.
         if let Some(step) = migrate::next(version(&mut transaction)?, STEPS)? {
             transaction.batch_execute(step)?;
             transaction.execute("update meta set version = version + 1", &[])?;
@@ -154,10 +155,10 @@ pub(super) fn bring_forward(client: &mut Client) -> Result<(), TxError> {
     Ok(())
 }
 
-/// The version of the tables, 0 if there are none.
+/// Returns the version of the tables; 0 if there are none.
 fn version(client: &mut impl GenericClient) -> Result<i64, postgres::Error> {
-    // Asked by name first: inside a transaction, a statement that fails would end it. And asked of the catalogue's rows,
-    // because `to_regclass` may answer from before we had the lock.
+    // Check by name first, because a failed statement would abort a transaction. Query the rows of the catalog, because
+    // `to_regclass` may return a result from before we had the lock.
     const THERE: &str =
         "select exists (select from pg_class where relname = 'meta' and pg_table_is_visible(oid))";
     let there: bool = client.query_one(THERE, &[])?.get(0);
