@@ -1,4 +1,4 @@
-//! The board: what needs a person first, then what runs, waits, is queued, and what was finished today.
+//! The board: tasks that need a person first, then running, waiting and queued ones, and those finished today.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::page::{Content, Sign, since};
 use crate::shared::Shared;
 use crate::{path, words};
 
-/// So many cards a lane has; the rest is on its own page.
+/// Maximum number of cards in a lane. The rest is on its own page.
 const MOST_CARDS: usize = 25;
-/// So many cards a page of one lane has.
+/// Number of cards on a page of one lane.
 const PAGE: usize = 50;
-/// How many of the newest lines of a transcript are looked at for an agent's last words.
+/// Number of newest transcript lines to search for an agent's last message.
 const LAST_LINES: usize = 12;
 
-/// What the person searches for, as it stands in the address.
+/// The search, as it appears in the URL.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
@@ -48,7 +48,7 @@ const LANES: [(Lane, &str, &str, Sign); 5] = [
     (Lane::Done, "done", "Done today", Sign::Proven),
 ];
 
-/// A task with what its card shows.
+/// A task with the content of its card.
 struct Card<'i> {
     lane: Lane,
     known: &'i IndexedTask,
@@ -58,7 +58,7 @@ struct Card<'i> {
 }
 
 impl Wanted {
-    /// Whether anything narrows the board.
+    /// Returns whether no filter is set.
     fn is_empty(&self) -> bool {
         [&self.q, &self.project, &self.workflow, &self.agent, &self.tag]
             .iter()
@@ -76,7 +76,7 @@ impl Wanted {
             && (self.tag.is_empty() || task.tags.iter().any(|tag| **tag == self.tag))
     }
 
-    /// The address of this search, with another lane and page.
+    /// Returns the URL of this search, with another lane and page.
     fn address(&self, lane: &str, page: usize) -> String {
         let fields = [
             ("q", &self.q),
@@ -93,7 +93,7 @@ impl Wanted {
     }
 }
 
-/// The page.
+/// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let now = store.now()?;
     let midnight = words::midnight(now);
@@ -111,7 +111,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
         let lane = Lane::of(task, running.contains_key(&task.id), now);
         lanes[LANES.iter().position(|known| known.0 == lane).unwrap_or(0)].1.push(task);
     }
-    // Who waits longest comes first; queued tasks come in the order in which they are claimed.
+    // The longest-waiting task comes first; queued tasks come in the order in which they are claimed.
     for (lane, tasks) in &mut lanes {
         match lane {
             Lane::Needs => tasks.sort_by_key(|task| task.updated),
@@ -213,7 +213,7 @@ fn filter(wanted: &Wanted, index: &TaskIndex) -> Markup {
     }
 }
 
-/// Reads what a card shows beside what the index has.
+/// Reads the content of a card that the index does not have.
 fn card<'i>(
     app: &App,
     store: &mut dyn Store,
@@ -230,7 +230,7 @@ fn card<'i>(
     Ok(Card { lane, known, task, usage, words })
 }
 
-/// The last thing that a running agent said or did.
+/// Returns the last thing a running agent said or did.
 fn last_words(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Option<String>, Error> {
     let items = acquit_app::transcript::newest(app, store, leg, LAST_LINES)?;
     Ok(items.iter().rev().find_map(|item| match &item.said {
@@ -270,7 +270,7 @@ fn section(
     }
 }
 
-/// How a task stands, with the state of its last leg and the moment before which that is not claimed.
+/// Returns the status of a task, given the state of its last leg and the earliest time at which that can be claimed.
 pub fn sign_of(state: &State, last: Option<(leg::State, Timestamp)>, now: Timestamp) -> Sign {
     match state {
         State::Waiting { .. } => Sign::Needs,
@@ -286,7 +286,7 @@ pub fn sign_of(state: &State, last: Option<(leg::State, Timestamp)>, now: Timest
     }
 }
 
-/// The word for how a task stands.
+/// Returns the word for the status of a task.
 pub fn state_word(state: &State, sign: Sign) -> &'static str {
     match state {
         State::Ended { end: End::Done } => "acquitted",
@@ -297,7 +297,7 @@ pub fn state_word(state: &State, sign: Sign) -> &'static str {
     }
 }
 
-/// What a task does or waits for, in a line.
+/// Describes in one line what a task does or waits for.
 pub fn what(task: &Task, last: Option<(leg::State, Timestamp)>, now: Timestamp) -> Markup {
     let later = last.filter(|(state, not_before)| *state != leg::State::Running && *not_before > now);
     html! {

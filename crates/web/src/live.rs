@@ -1,8 +1,9 @@
-//! News for open pages, as server-sent events.
+//! Live updates for open pages, as server-sent events.
 //!
-//! One thread reads the store's events while anybody watches, and everybody gets the same ones: the store is asked once however many
-//! look on. Each message carries the event's number in the store as its id, so a browser that was away continues with
-//! `Last-Event-ID`. What an agent prints is no event; of that pages only hear that there is something new.
+//! One thread reads the store's events while there are viewers, and broadcasts them: the store is queried once, however
+//! many viewers there are. Each message has the event's number in the store as its id, so a browser that was
+//! disconnected continues with `Last-Event-ID`. Output of an agent is not an event; pages are only told that there is
+//! some.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,46 +19,46 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::{Stream, StreamExt};
 
-/// How many browsers may watch at the same time: each holds a connection.
+/// Maximum number of browsers that watch at the same time. Each holds a connection.
 const MOST_VIEWERS: usize = 1_000;
-/// How many news wait for a slow reader. One that is slower is told to look again at everything.
+/// Maximum number of messages that wait for a slow reader. A slower one is told to reload everything.
 const WAITING: usize = 256;
-/// The longest sleep of the reader.
+/// Longest sleep of the reader.
 const BEAT: Duration = Duration::from_secs(1);
-/// So often at most pages hear that agents print something.
+/// Minimum interval of messages about agent output.
 const PRINTED: Duration = Duration::from_millis(500);
-/// How many events are read at once, and how many a browser that was away is told of one by one.
+/// Number of events to read at once, and to send individually to a browser that was disconnected.
 const PAGE: u32 = 200;
 
-/// Something that changed.
+/// A change.
 #[derive(Clone, Debug)]
 pub enum News {
     /// An event of the store.
     Event {
-        /// Its number.
+        /// Event number.
         seq: i64,
-        /// Its task.
+        /// Task id.
         task: TaskId,
-        /// Its kind.
+        /// Kind of the event.
         kind: &'static str,
     },
-    /// Something was written that is no event.
+    /// Something was written that is not an event.
     Printed,
 }
 
-/// Tells news to whoever watches.
+/// Broadcasts changes to viewers.
 pub struct Live {
     app: Arc<App>,
     sender: broadcast::Sender<News>,
     places: Arc<Semaphore>,
-    /// The newest event that is known.
+    /// Newest known event.
     newest: AtomicI64,
     /// Whether the reader runs.
     reads: Mutex<bool>,
 }
 
 impl Live {
-    /// Nobody watches yet.
+    /// Creates the broadcaster, without viewers.
     pub fn new(app: &Arc<App>) -> Arc<Self> {
         Arc::new(Self {
             app: Arc::clone(app),
@@ -68,19 +69,19 @@ impl Live {
         })
     }
 
-    /// The number of the newest event.
+    /// Returns the number of the newest event.
     pub fn newest(&self, store: &mut dyn Store) -> Result<i64, Error> {
         let newest = acquit_app::index::newest_event(store, self.newest.load(Ordering::Relaxed))?;
         self.newest.fetch_max(newest, Ordering::Relaxed);
         Ok(newest)
     }
 
-    /// A place for one more viewer, if there is one.
+    /// Reserves a place for one more viewer, if there is one.
     pub fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// The stream of one viewer: first what it missed, then what happens.
+    /// Returns the stream of one viewer: first what it missed, then new events.
     pub fn stream(
         self: &Arc<Self>,
         place: OwnedSemaphorePermit,
@@ -94,7 +95,7 @@ impl Live {
         let earlier: Vec<_> = if missed.len() < PAGE as usize {
             missed.iter().map(|event| message(event.seq, event.task, event.body.kind())).collect()
         } else {
-            // It was away for long: it looks at everything again, and continues from here.
+            // It was disconnected for too long: it reloads everything, and continues from here.
             vec![sse::Event::default().event("again").id(told.to_string()).data("{}")]
         };
         let live = news.filter_map(move |news| {
@@ -114,14 +115,14 @@ impl Live {
         Sse::new(all).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
     }
 
-    /// Hears that something changed.
+    /// Subscribes to changes.
     pub fn listen(self: &Arc<Self>) -> broadcast::Receiver<News> {
         let news = self.sender.subscribe();
         self.read_while_watched();
         news
     }
 
-    /// Events that a viewer has not seen.
+    /// Returns events that a viewer has not seen.
     pub fn missed(store: &mut dyn Store, task: Option<TaskId>, after: i64) -> Result<Vec<Event>, Error> {
         Ok(store.events(task, after, PAGE)?)
     }
@@ -137,7 +138,7 @@ impl Live {
         *reads = thread.spawn(move || live.read()).is_ok();
     }
 
-    /// Reads events for as long as anybody watches.
+    /// Reads events as long as there are viewers.
     fn read(&self) {
         loop {
             if let Err(error) = self.read_store() {
@@ -149,7 +150,7 @@ impl Live {
                 return;
             }
             drop(reads);
-            // The store refused: a database restarts, a disk is full for a while.
+            // The store returned an error: a database restarts, or a disk is full for a while.
             std::thread::park_timeout(5 * BEAT);
         }
     }
@@ -167,7 +168,7 @@ impl Live {
             for event in events {
                 after = event.seq;
                 self.newest.fetch_max(after, Ordering::Relaxed);
-                // Nobody may be left to hear it.
+                // There may be no viewer left to receive it.
                 let _ =
                     self.sender.send(News::Event { seq: after, task: event.task, kind: event.body.kind() });
             }

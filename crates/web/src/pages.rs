@@ -1,4 +1,4 @@
-//! The addresses of pages and forms. The server around them, and who may ask, are in `server.rs` and `access.rs`.
+//! Routes of pages and forms. The server around them and access control are in `server.rs` and `access.rs`.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::{
     workflows,
 };
 
-/// So many waiting tasks are counted in the navigation.
+/// Maximum number of waiting tasks to count in the navigation.
 const MOST_WAITING: u32 = 1_000;
 
-/// All pages, and the forms on them.
+/// Returns all pages, and the forms on them.
 pub fn routes() -> axum::Router<Arc<Shared>> {
     axum::Router::new()
         .route("/", get(home))
@@ -44,7 +44,7 @@ pub fn routes() -> axum::Router<Arc<Shared>> {
         .route("/tasks/{id}/{action}", post(act))
 }
 
-/// Reads all tasks once, so that the first page does not wait for it.
+/// Reads all tasks once, so that the first page does not have to wait for it.
 pub async fn warm(shared: Arc<Shared>) {
     let held = Arc::clone(&shared);
     let read = shared.pool.run(move |_, store| held.index(store).map(|_| ()));
@@ -53,7 +53,7 @@ pub async fn warm(shared: Arc<Shared>) {
     }
 }
 
-/// Shows a page with its frame.
+/// Renders a page with its frame.
 async fn show(
     shared: Arc<Shared>,
     headers: HeaderMap,
@@ -63,7 +63,7 @@ async fn show(
     let theme = chosen_theme(&headers);
     let held = Arc::clone(&shared);
     let done = shared.pool.run(move |app, store| {
-        // Before the page is made: what happens meanwhile is news to it.
+        // Read this before rendering the page, so that changes during rendering arrive as live updates.
         let seq = held.live.newest(store)?;
         let (waiting, _) = waiting(store)?;
         let content = make(&held, store)?;
@@ -80,13 +80,13 @@ async fn show(
     }
 }
 
-/// How many tasks wait for a person, and whether there are more.
+/// Returns how many tasks wait for a person, and whether there are more.
 fn waiting(store: &mut dyn Store) -> Result<(usize, bool), Error> {
     let listed = |store: &mut dyn Store, state: &str| {
         store.list(&Filter { state: Some(state.to_owned()), limit: MOST_WAITING, ..Filter::default() })
     };
     let asked = listed(store, "waiting")?.len();
-    // Before a stage that cannot be undone a task is blocked, and waits for a person all the same.
+    // A task before an irreversible stage is `blocked`, but waits for a person as well.
     let mut blocked = 0;
     for summary in listed(store, "blocked")?.into_iter().take(100) {
         let waits =
@@ -152,7 +152,7 @@ async fn show_doctor(State(shared): Held, headers: HeaderMap) -> Response {
     show(shared, headers, Place::Still, |shared, _| Ok(doctor::content(&shared.app))).await
 }
 
-/// A task id in an address, or the page that says that there is none.
+/// Parses a task id in a URL, or returns the page that says that there is none.
 fn id(text: &str) -> Result<TaskId, Box<Response>> {
     text.parse().map_err(|_| {
         Box::new(told(StatusCode::NOT_FOUND, "There is no such task", "A task id looks like T-42.", None))
@@ -204,7 +204,7 @@ async fn show_leg(
     .await
 }
 
-/// The answer to a form that lacks something.
+/// Returns the response to a form that lacks something.
 fn lacking() -> Response {
     told(
         StatusCode::BAD_REQUEST,
@@ -214,7 +214,7 @@ fn lacking() -> Response {
     )
 }
 
-/// The form of a task was sent.
+/// Handles the form of a task.
 async fn act(
     State(shared): Held,
     Extension(caller): Extension<Caller>,
@@ -235,7 +235,7 @@ async fn act(
     }
 }
 
-/// The form for a new task was sent.
+/// Handles the form for a new task.
 async fn add(
     State(shared): Held,
     Extension(caller): Extension<Caller>,
@@ -250,7 +250,7 @@ async fn add(
     }
 }
 
-/// A schedule is to be paused or resumed.
+/// Pauses or resumes a schedule.
 async fn follow(
     State(shared): Held,
     Extension(caller): Extension<Caller>,

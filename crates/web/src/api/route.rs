@@ -1,5 +1,5 @@
-//! The routes of the API: one table from which the server, the OpenAPI document and the readable page are made, so that none of them can
-//! know a route that the others do not.
+//! The routes of the API: one table that generates the server, the OpenAPI document and the readable page, so that none
+//! of them can have a route that the others lack.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,41 +15,41 @@ use super::problem::Problem;
 use super::schema::{Schema, Schemas};
 use crate::access::{Caller, Guard, Role};
 
-/// What a handler has around it.
+/// Context of a handler.
 pub struct Context<'c> {
     /// The use cases, in the caller's name.
     pub app: &'c App,
     /// The store.
     pub store: &'c mut dyn Store,
-    /// Who asks.
+    /// The caller.
     pub caller: &'c Caller,
-    /// Who may ask.
+    /// Access control.
     pub guard: &'c Guard,
-    /// The id that was reserved for a task, where the request has an idempotency key.
+    /// The id reserved for a task, if the request has an idempotency key.
     pub reserved: Option<TaskId>,
 }
 
-/// The parts of a path that vary.
+/// The variable parts of a path.
 pub struct At(pub BTreeMap<String, String>);
 
 impl At {
-    /// The task.
+    /// Returns the task id.
     pub fn task(&self) -> Result<TaskId, Problem> {
         self.0.get("task").and_then(|text| text.parse().ok()).ok_or_else(nothing)
     }
 
-    /// The leg.
+    /// Returns the leg id.
     pub fn leg(&self) -> Result<LegId, Problem> {
         let number = self.0.get("leg").and_then(|text| text.parse().ok()).ok_or_else(nothing)?;
         Ok(LegId { task: self.task()?, number })
     }
 
-    /// The name of a workflow or a schedule.
+    /// Returns the name of a workflow or a schedule.
     pub fn name(&self) -> Result<Name, Problem> {
         self.0.get("name").and_then(|text| text.parse().ok()).ok_or_else(nothing)
     }
 
-    /// Any other part.
+    /// Returns any other part.
     pub fn text(&self, part: &str) -> &str {
         self.0.get(part).map_or("", String::as_str)
     }
@@ -59,7 +59,7 @@ fn nothing() -> Problem {
     Problem::new("not-found", "there is nothing at this address")
 }
 
-/// The schema of a part of a path.
+/// Returns the schema of a part of a path.
 pub fn part(name: &str) -> Value {
     match name {
         "task" => json!({ "type": "string", "pattern": "^T-[1-9][0-9]{0,17}$", "example": "T-1" }),
@@ -70,7 +70,7 @@ pub fn part(name: &str) -> Value {
     }
 }
 
-/// A name of the configuration.
+/// Pattern of names in the configuration.
 pub const NAME: &str = "^[a-z0-9][a-z0-9_-]{0,47}$";
 
 type Run = dyn Fn(&mut Context<'_>, &At, Value) -> Result<Value, Problem> + Send + Sync;
@@ -81,43 +81,43 @@ type Make = fn(&mut Schemas) -> Value;
 pub struct Route {
     /// `get` or `post`.
     pub method: &'static str,
-    /// Its path below `/api/v1`, with `{parts}`.
+    /// Path below `/api/v1`, with `{parts}`.
     pub path: &'static str,
-    /// Its `operationId`.
+    /// `operationId`.
     pub id: &'static str,
-    /// What it does, in a line.
+    /// One-line description.
     pub about: &'static str,
-    /// Who may.
+    /// Required role.
     pub role: Role,
-    /// What it takes: a query of a `get`, a body of a `post`.
+    /// Input: query of a `get`, body of a `post`.
     pub input: Make,
-    /// What it gives.
+    /// Response.
     pub answer: Make,
     run: Arc<Run>,
 }
 
 impl Route {
-    /// The parts of its path.
+    /// Returns the variable parts of its path.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// The heading that it stands under: the first part of its path.
+    /// Returns its group in the documentation: the first part of its path.
     pub fn group(&self) -> &'static str {
         self.path.split('/').nth(1).unwrap_or_default()
     }
 
-    /// Whether it changes something.
+    /// Returns whether it changes something.
     pub fn writes(&self) -> bool {
         self.method == "post"
     }
 
-    /// The same for another role.
+    /// Returns the same route for another role.
     pub fn for_role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 
-    /// Does it. The input was checked against its schema.
+    /// Runs the handler. The input was validated against its schema.
     pub fn run(&self, context: &mut Context<'_>, at: &At, input: Value) -> Result<Value, Problem> {
         (self.run)(context, at, input)
     }
@@ -156,7 +156,7 @@ builders! {
     post for Role::Operator;
 }
 
-/// Reads a query by its schema: numbers and truth values are told apart by it, and a list is a parameter that comes again.
+/// Parses a query by its schema, which determines numbers and booleans. A repeated parameter is a list.
 pub fn query(all: &Schemas, schema: &Value, text: &str) -> Result<Value, String> {
     let known = all.resolve(schema).get("properties").cloned().unwrap_or_default();
     let mut fields = serde_json::Map::new();
@@ -205,7 +205,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
         .collect()
 }
 
-/// Decodes `%41`. `None` if it is not UTF-8 then, or not encoded as it should.
+/// Decodes `%41`. `None` if the result is not UTF-8, or the encoding is invalid.
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
