@@ -69,7 +69,7 @@ impl App {
     pub fn into_worker(self, store: Option<String>) -> Self {
         let store = store.unwrap_or_else(|| self.surroundings.store.clone());
         let home = self.surroundings.home.join(WORKER);
-        Self::new(Surroundings { store, home, ..self.surroundings }, self.notices, None)
+        Self::new(Surroundings { home, store, ..self.surroundings }, self.notices, None)
     }
 
     /// The user's own configuration, without that of any repository.

@@ -177,7 +177,10 @@ mod tests {
         assert_eq!(why(&[]), "no worker runs");
         let bare =
             worker("a", &["repository:r", "label:gpu"], &[("agent:claude", "claude is not installed")]);
-        assert_eq!(why(&[bare.clone()]), "no worker has the agent `claude` (a: claude is not installed)");
+        assert_eq!(
+            why(std::slice::from_ref(&bare)),
+            "no worker has the agent `claude` (a: claude is not installed)"
+        );
         let other = worker("b", &["repository:r", "agent:claude"], &[]);
         assert_eq!(why(&[bare, other]), "no worker has the agent `claude` (a: claude is not installed)");
         let other = worker("b", &["repository:r", "agent:claude"], &[]);

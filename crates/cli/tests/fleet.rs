@@ -111,6 +111,26 @@ impl<'s> Machine<'s> {
         self.start(args).wait()
     }
 
+    /// A worker as in a container: the same name of the machine, the same boot, other numbers of processes.
+    fn contained_worker(&self) -> Started {
+        let worker = self.command(&["worker", "--trust-store", "--name", self.name]);
+        let mut contained = self.sandbox.program("unshare");
+        let root = rustix::process::geteuid().is_root();
+        contained.args(if root { &[][..] } else { &["--user", "--map-root-user"] });
+        contained.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+        contained.arg(worker.get_program()).args(worker.get_args());
+        contained.current_dir(self.place("elsewhere"));
+        contained.envs(worker.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Started::new(&mut contained, self.place("worker.out"), self.place("worker.err"))
+    }
+
+    /// The processes of acquit on it with this word among their arguments, by the numbers that this test sees.
+    fn processes(&self, word: &str) -> Vec<u32> {
+        let mark = self.place("acquit").to_string_lossy().into_owned();
+        let found = processes::marked(&mark).into_iter();
+        found.filter(|(_, line)| line.contains(word)).map(|(pid, _)| pid).collect()
+    }
+
     fn worker(&self, more: &[&str]) -> Started {
         let args = ["worker", "--trust-store", "--name", self.name];
         self.start(&args.iter().chain(more).copied().collect::<Vec<_>>())
@@ -228,16 +248,7 @@ fn a_harness_in_another_pid_namespace_is_not_judged_by_its_number() {
     let sandbox = Sandbox::shell(SLOW, WAITS).with("ACQUIT_STORE", database.url.clone());
     sandbox.acquit(&["task", "add", "Do it"]).must(0);
     let inner = Machine::new(&sandbox, &database, "inner", &reaching(&sandbox));
-    // As in a container: the same name of the machine, the same boot, other numbers.
-    let worker = inner.command(&["worker", "--trust-store", "--name", "inner"]);
-    let mut contained = sandbox.program("unshare");
-    let user: &[&str] =
-        if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
-    contained.args(user).args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
-    contained.arg(worker.get_program()).args(worker.get_args());
-    contained.current_dir(inner.place("elsewhere"));
-    contained.envs(worker.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let contained = Started::new(&mut contained, inner.place("worker.out"), inner.place("worker.err"));
+    let contained = inner.contained_worker();
     until_file(&sandbox.place("began"));
     let outer = Machine::new(&sandbox, &database, "outer", &reaching(&sandbox));
     let other = outer.worker(&[]);
@@ -256,6 +267,47 @@ fn a_harness_in_another_pid_namespace_is_not_judged_by_its_number() {
         worker.signal(Signal::TERM);
         drop(worker);
     }
+}
+
+#[test]
+fn a_harness_elsewhere_that_is_silent_for_longer_than_its_lease_is_replaced_and_refused_when_it_wakes() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WAITS).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let inner = Machine::new(&sandbox, &database, "inner", &reaching(&sandbox));
+    let contained = inner.contained_worker();
+    until_file(&sandbox.place("began"));
+    // With the launchers of its programs, which are processes of the same name.
+    let (workers, asleep) = (inner.processes(" worker "), inner.processes(" leg "));
+    assert!(!workers.is_empty() && !asleep.is_empty());
+    for pid in workers.iter().chain(&asleep) {
+        processes::signal(*pid, Signal::STOP);
+    }
+    let outer = Machine::new(&sandbox, &database, "outer", &reaching(&sandbox));
+    let other = outer.worker(&[]);
+    until("its lease runs out", || {
+        (database.execute("update legs set lease_until = 1 where number = 1 and state = 'running'") == 1)
+            .then_some(())
+    });
+    until("the other takes the leg", || {
+        let legs = sandbox.legs();
+        (legs.len() == 2 && legs[1].state == State::Running).then_some(())
+    });
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    until("the other is done", || (sandbox.legs()[1].state == State::Passed).then_some(()));
+    for pid in workers.iter().chain(&asleep) {
+        processes::signal(*pid, Signal::CONT);
+    }
+    until("who woke too late has ended", || asleep.iter().all(|pid| processes::is_over(*pid)).then_some(()));
+    let states: Vec<State> = sandbox.legs().iter().map(|leg| leg.state).collect();
+    assert_eq!(states, [State::Lost, State::Passed, State::Ready]);
+    let parcels =
+        database.execute("delete from parcel_parts where parcel in (select id from parcels where leg = 1)");
+    assert_eq!(parcels, 0, "what it sent was taken");
+    sandbox.acquit(&["run", "T-1"]).must(0);
+    drop(contained);
+    other.signal(Signal::TERM);
+    other.wait().must(0);
 }
 
 #[test]

@@ -142,7 +142,6 @@ impl Error {
             Self::Fleet(acquit_run::fleet::Error::Missing { .. }) => {
                 "make the task again where its repository is"
             }
-            Self::Fleet(_) => return None,
             Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => {
                 "run the task where it was made; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)"
             }
@@ -161,6 +160,7 @@ impl Error {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
             Self::Exe(_)
+            | Self::Fleet(_)
             | Self::Git(_)
             | Self::Store(_)
             | Self::Retention(_)
