@@ -183,14 +183,14 @@ fn number(id: &str) -> i64 {
     id.trim_start_matches("T-").parse().unwrap_or(0)
 }
 
-/// The memory of a process.
+/// Returns the resident memory of a process.
 fn resident(pid: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1_024)
 }
 
-/// Reads a stream up to a line.
+/// Reads a stream up to a line with this text.
 fn hear(stream: &mut BufReader<TcpStream>, words: &str) -> Result<(), Stop> {
     let mut line = String::new();
     while !line.contains(words) {
@@ -202,9 +202,9 @@ fn hear(stream: &mut BufReader<TcpStream>, words: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// How long it takes until all open pages have heard of an event of a task.
+/// Returns the time until all open pages got an event of a task.
 fn event(project: &Project, task: i64, viewers: &mut [BufReader<TcpStream>]) -> Result<Duration, Stop> {
-    // The reader of the server begins when somebody listens.
+    // The server starts reading events when a client connects.
     std::thread::sleep(Duration::from_millis(500));
     let store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
     let sql = "insert into events (task, leg, at, category, kind, level, actor, summary, data)

@@ -127,7 +127,7 @@ pub(crate) fn fast() -> Result<(), Stop> {
         name: "tests",
         command: "cargo nextest run --workspace --lib --bins",
         run: Box::new(|| {
-            // The whole workspace at once: a part of it would be built again, because its dependencies have fewer features.
+            // Build the whole workspace: parts of it would be built again, as their dependencies have fewer features.
             let mut command = shell::cargo(&["nextest", "run", "--cargo-quiet", "--status-level", "fail"]);
             command.args(["--workspace", "--lib", "--bins"]);
             for name in

@@ -140,7 +140,7 @@ fn file_length(tree: &Tree) -> Vec<Finding> {
 }
 
 fn module_docs(tree: &Tree) -> Vec<Finding> {
-    // The samples of the corpus are written as strangers write.
+    // The samples of the corpus imitate code of others.
     let ours = tree.rust().filter(|file| !file.path.starts_with("corpus/"));
     let bare = ours.filter(|file| !file.text.starts_with("//!"));
     bare.map(|file| finding(file, 0, "does not begin with `//!`")).collect()
