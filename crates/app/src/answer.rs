@@ -112,7 +112,7 @@ impl App {
         let mut tasks = Vec::new();
         for summary in found {
             let task = match store.task(summary.id) {
-                // Nobody can answer it; the other ones can be answered.
+                // Skip a task that cannot be read: the others can still be answered.
                 Err(store::Error::Corrupt { .. }) => continue,
                 task => task?,
             };

@@ -1,4 +1,4 @@
-//! The board: open tasks by what they wait for, and what ended today. `acquit top` and the dashboard show it.
+//! The board: open tasks by what they wait for, and tasks that ended today. `acquit top` and the dashboard show it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use acquit_core::time::Timestamp;
 use crate::index::{self, IndexedLeg, IndexedTask, Reason, Standing, TaskIndex};
 use crate::{App, Error};
 
-/// So many tasks `acquit top` has.
+/// Maximum number of tasks in `acquit top`.
 const MOST: usize = 500;
-/// So many chunks at the end of a transcript are read.
+/// How much of the end of a transcript to read: bytes of output, and number of chunks.
 const TAIL: u64 = 16 * 1024;
 const CHUNKS: u32 = 100;
 
@@ -38,7 +38,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// Where a task stands. `runs` says whether a leg of it runs now.
+    /// Returns the lane of a task. `runs` says whether one of its legs is running.
     pub fn of(task: &IndexedTask, runs: bool, now: Timestamp) -> Self {
         match task.standing {
             Standing::Needs => Self::Needs,
@@ -51,15 +51,15 @@ impl Lane {
     }
 }
 
-/// The legs that run now by their tasks, with what they used so far.
+/// Running legs by task, with their usage so far.
 pub type Running = BTreeMap<TaskId, (LegId, Usage)>;
 
-/// Reads the legs that run now.
+/// Reads the running legs.
 pub fn running(store: &mut dyn Store) -> Result<Running, Error> {
     Ok(store.running()?.into_iter().map(|(leg, _)| (leg.id.task, (leg.id, leg.usage))).collect())
 }
 
-/// What a task used, with its leg that runs now.
+/// Returns the usage of a task, including its running leg.
 pub fn usage(task: &Task, runs: Option<&(LegId, Usage)>) -> Usage {
     let mut usage = Usage::default();
     task.past.iter().for_each(|past| usage.add(&past.usage));
@@ -69,13 +69,13 @@ pub fn usage(task: &Task, runs: Option<&(LegId, Usage)>) -> Usage {
     usage
 }
 
-/// What the legs of a task cost that began after a moment, in millionths of a dollar.
+/// Returns the cost of a task's legs that started at or after a time, in millionths of a dollar.
 pub fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
     let legs = task.legs.iter().filter(|leg| leg.started.is_some_and(|started| started >= moment));
     legs.filter_map(|leg| leg.cost).fold(0, u64::saturating_add)
 }
 
-/// How one step of a task stands.
+/// Status of one step of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Passed.
@@ -120,7 +120,7 @@ pub struct Row {
 pub struct Board {
     /// Tasks by lane, oldest first within each.
     pub rows: Vec<Row>,
-    /// What the legs that began today cost, in millionths of a dollar.
+    /// Cost of the legs that started today, in millionths of a dollar.
     pub spent: u64,
 }
 
@@ -137,7 +137,7 @@ pub struct Closer {
     pub lines: Vec<String>,
 }
 
-/// Reads the board. `midnight` is when today began.
+/// Reads the board. `midnight` is the start of today.
 pub fn board(store: &mut dyn Store, index: &mut TaskIndex, midnight: Timestamp) -> Result<Board, Error> {
     index.refresh(store)?;
     let (now, running) = (store.now()?, running(store)?);
@@ -181,7 +181,7 @@ fn row(lane: Lane, known: &IndexedTask, task: &Task, cost: Option<u64>, now: Tim
     }
 }
 
-/// The mark of a leg that has begun.
+/// Returns the mark of a leg that has started.
 fn mark(state: leg::State) -> Option<Mark> {
     match state {
         leg::State::Ready => None,
@@ -197,7 +197,7 @@ fn mark(state: leg::State) -> Option<Mark> {
 }
 
 fn path(task: &Task, known: &IndexedTask, lane: Lane) -> Vec<Mark> {
-    // Without those that only repair what another one did.
+    // Leave out legs that only repair the work of another.
     let is_fix = |leg: &IndexedLeg| matches!(leg.reason, Reason::Fix | Reason::Resolve);
     let shown = known.legs.iter().filter(|leg| !is_fix(leg) || leg.state == leg::State::Running);
     let mut marks: Vec<Mark> = shown.filter_map(|leg| mark(leg.state)).collect();
@@ -212,7 +212,7 @@ fn path(task: &Task, known: &IndexedTask, lane: Lane) -> Vec<Mark> {
     marks
 }
 
-/// The stages that a task has not come to, without those that only repair. Each comes with whether it does.
+/// Returns the stages a task has not reached, without those that only repair. The flag of a stage says whether it does.
 fn to_come<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, bool)>) -> Vec<&'s str> {
     let here = task.state.stage().map(Name::as_str);
     let seen =
@@ -220,7 +220,7 @@ fn to_come<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, bool)>) -> Ve
     stages.filter(|(name, repairs)| !repairs && !seen(name)).map(|(name, _)| name).collect()
 }
 
-/// What a task does or waits for.
+/// Describes what a task does or waits for.
 fn doing(task: &Task, last: Option<&IndexedLeg>, now: Timestamp) -> String {
     match &task.state {
         State::New => "not started".to_owned(),

@@ -1,10 +1,12 @@
 //! An in-memory index of all tasks, for pages that show many of them: boards, costs, comparisons, drawings of
 //! workflows.
 //!
-//! It is built once and then follows the store's events, so a page costs the same with ten tasks and with ten thousand. It holds what lists and
-//! figures need and no texts of agents. What changes without an event, such as the usage of a leg that runs, is read from the store where it is shown.
+//! It is built once and then follows the store's events, so a page costs the same with ten tasks or ten thousand. It
+//! holds what lists and figures need, but no agent output. Data that changes without an event, such as the usage of a
+//! running leg, is read from the store where it is shown.
 //!
-//! A task that cannot be read is left out, and named with the reason: one damaged row does not take the others from the pages.
+//! A task that cannot be read is left out and reported with the reason, so that one damaged row does not hide the other
+//! tasks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::Hash;
@@ -196,7 +198,7 @@ impl TaskIndex {
                 return self.build(store);
             }
             let events = match store.events(None, after, PAGE) {
-                // Nobody can tell which task an unreadable event belongs to.
+                // There is no way to tell which task an unreadable event belongs to.
                 Err(store::Error::Corrupt { .. }) => return self.build(store),
                 events => events?,
             };
@@ -228,7 +230,7 @@ impl TaskIndex {
         Ok(())
     }
 
-    /// Reads a task again. `stored` is when the store says that it changed, if that is known.
+    /// Reads a task again. `stored` is the time of its last change in the store, if known.
     fn read(&mut self, store: &mut dyn Store, id: TaskId, stored: Option<Timestamp>) -> Result<(), Error> {
         let mut read = || Ok((store.task(id)?, store.legs(id)?, store.definition(id)?));
         match read() {
@@ -246,7 +248,7 @@ impl TaskIndex {
         Ok(())
     }
 
-    /// Those that cannot be read, each with the reason.
+    /// Returns the tasks that cannot be read, with the reason.
     pub fn unreadable(&self) -> &BTreeMap<TaskId, String> {
         &self.unreadable
     }
@@ -416,15 +418,16 @@ fn action_name(action: &acquit_core::workflow::Action) -> &'static str {
     }
 }
 
-/// The number of the newest event; `known` is one that exists, or 0. Costs one question where that is the newest.
+/// Returns the number of the newest event. `known` is an existing number, or 0. Costs one query if `known` is the
+/// newest.
 pub fn newest_event(store: &mut dyn Store, mut known: i64) -> Result<i64, Error> {
-    // The next event after a number, if there is one. One that cannot be read is there all the same.
+    // Returns the next event after a number, if there is one. An unreadable event counts as well.
     let mut after = |number: i64| match store.events(None, number, 1) {
         Ok(events) => Ok(events.first().map(|event| event.seq)),
         Err(store::Error::Corrupt { .. }) => Ok(Some(number.saturating_add(1))),
         Err(error) => Err(error),
     };
-    // Some numbers may be missing, so the end is found by doubling and halving.
+    // Numbers may be missing, so find the end by doubling and halving the step.
     let mut step = 1_i64;
     while let Some(next) = after(known.saturating_add(step - 1))? {
         known = next;

@@ -221,7 +221,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes the name. One of this machine that had it and is gone needs it no more.
+    /// Takes the worker's name. A former worker of this machine that had it and is gone no longer needs it.
     fn take_name(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let former = store.workers()?.into_iter().find(|seen| seen.worker.name == self.worker.name);
         if let Some(former) = former.filter(|former| is_gone(&former.worker.process)) {
@@ -238,13 +238,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Removes what this machine has of one task that is done: its work was handed over and delivered. What others left may be nowhere else.
+    /// Removes the files of one finished task from this machine: its work was handed over and delivered. Keeps those of
+    /// tasks that ended otherwise, which may exist nowhere else.
     fn sweep(&self, store: &mut dyn Store) -> Result<(), Error> {
         for entry in std::fs::read_dir(self.app.runtime.tasks()).into_iter().flatten().flatten() {
             let task = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok());
             let Some(task) = task else { continue };
             if matches!(store.task(task)?.state, State::Ended { end: End::Done | End::NoImprovement }) {
-                // If it stays, the next round finds it.
+                // If this fails, the next call tries again.
                 let _ = acquit_run::workspace::remove_folder(&self.app.runtime.task_folder(task));
                 return Ok(());
             }
@@ -252,7 +253,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// How many slots are in use: by harnesses that it started, and by those that a worker of the same name left.
+    /// Returns the number of used slots: by its own harnesses, and by those that an earlier worker with the same name
+    /// left.
     fn used(&self, store: &mut dyn Store) -> Result<usize, Error> {
         let own: Vec<u32> = self.harnesses.iter().map(Detached::pid).collect();
         let left = store.running()?.into_iter().filter(|(leg, _)| {
@@ -325,7 +327,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a worker's process is one of this machine, boot and pid namespace, and over.
+/// Returns whether a worker's process belongs to this machine, boot and pid namespace, and has ended.
 fn is_gone(process: &str) -> bool {
     let mut parts = process.rsplitn(3, '/');
     let (start, pid, boot) = (parts.next(), parts.next(), parts.next());
@@ -337,7 +339,7 @@ fn is_gone(process: &str) -> bool {
     here && Identity::from_parts(boot, pid, start).is_alive().is_ok_and(|alive| !alive)
 }
 
-/// Whether a leg's repository is in the store.
+/// Returns whether a leg's repository is in the store.
 fn travels(leg: &WaitingLeg) -> bool {
     leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))
 }

@@ -34,7 +34,7 @@ impl Daemon<'_> {
         let told = !self.home.config.notices.channels.is_empty();
         let (now, dashboard) = (store.now()?, self.dashboard_address());
         let Some(mut after) = store.mark(mark)? else {
-            // What happened before anybody wanted to know is not news.
+            // Nothing was read yet for this project: what happened before now is not news.
             let newest = crate::index::newest_event(store, 0)?;
             return Ok(store.post(&[], Some((mark, newest)))?);
         };
