@@ -30,7 +30,7 @@ impl Clock {
     }
 }
 
-/// How long this machine is up, with the time that it slept.
+/// Returns the uptime of this machine, including the time it slept.
 pub(crate) fn up() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let part = |number: i64| u64::try_from(number).unwrap_or(0);

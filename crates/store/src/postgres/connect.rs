@@ -49,7 +49,7 @@ pub(super) struct Session {
     pub(super) statements: HashMap<&'static str, Statement>,
     /// Process id of the server's backend, which identifies our own notifications.
     pub(super) process: i32,
-    /// The server's time when this machine had been up for so long; `None` if somebody else sets the time.
+    /// Server's time, and the uptime of this machine when it was measured. `None` if the time is set from outside.
     measured: Option<(Timestamp, Duration)>,
     pub(super) listening: Listening,
 }
@@ -70,7 +70,7 @@ impl Session {
         let asked = clock::up();
         let answer = client.query_one(&about, &[])?;
         let answered = clock::up();
-        // The server looked at its clock halfway between question and answer.
+        // Assume that the server read its clock halfway between request and response.
         let here = asked + answered.saturating_sub(asked) / 2;
         let measured = match clock {
             Clock::System => Some((Timestamp(answer.get(1)), here)),
@@ -80,7 +80,8 @@ impl Session {
         Ok(Self { client, statements: HashMap::new(), process, measured, listening: Listening::No })
     }
 
-    /// The moment by the server's clock. Somebody who sets this machine's clock changes nothing, and a machine that slept knows how long.
+    /// Returns the current time of the server's clock. Is not affected by changes of this machine's clock, and counts
+    /// the time this machine slept.
     pub(super) fn now(&self, clock: &Clock) -> Timestamp {
         match self.measured {
             Some((there, here)) => there.plus(clock::up().saturating_sub(here)),
