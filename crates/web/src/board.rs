@@ -39,7 +39,7 @@ pub struct Wanted {
     page: Option<usize>,
 }
 
-/// The lanes, in their order, with their ids and names.
+/// The lanes in their order, with their ids and names.
 const LANES: [(Lane, &str, &str, Sign); 5] = [
     (Lane::Needs, "needs", "Needs you", Sign::Needs),
     (Lane::Running, "running", "Running", Sign::Runs),
@@ -103,7 +103,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     let mut spent = 0_u64;
     for task in index.all() {
         spent = spent.saturating_add(board::spent_since(task, midnight));
-        // Who searches wants to find what is older, too.
+        // A search also finds older tasks.
         let old = wanted.is_empty() && wanted.lane.is_empty() && task.updated < midnight;
         if !wanted.fits(task) || (task.standing.is_over() && old) {
             continue;
@@ -172,7 +172,7 @@ fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
     }
 }
 
-/// Tasks that are on no lane because they cannot be read.
+/// Renders the tasks that cannot be read, and so are in no lane.
 fn unreadable(index: &TaskIndex) -> Markup {
     let all = index.unreadable();
     html! {

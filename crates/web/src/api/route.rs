@@ -123,7 +123,7 @@ impl Route {
     }
 }
 
-/// Makes the functions that make routes.
+/// Generates the functions that create routes.
 macro_rules! builders {
     ($($(#[$about:meta])* $name:ident for $role:expr;)*) => { $(
         $(#[$about])*
@@ -150,9 +150,9 @@ macro_rules! builders {
 }
 
 builders! {
-    /// A route that only looks.
+    /// Creates a read-only route.
     get for Role::Viewer;
-    /// A route that changes something.
+    /// Creates a route that changes something.
     post for Role::Operator;
 }
 
