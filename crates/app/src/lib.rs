@@ -43,6 +43,7 @@ pub mod size;
 pub mod snapshot;
 pub mod stats;
 pub mod store_admin;
+mod systemd;
 mod task;
 pub mod tasks;
 pub mod transcript;

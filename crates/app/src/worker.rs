@@ -21,6 +21,7 @@ use acquit_run::supervise;
 
 use crate::error::Refused;
 use crate::serve::log;
+use crate::systemd::Systemd;
 use crate::{App, Error};
 
 /// Longest sleep. Limits how long a stop request goes unnoticed.
@@ -117,8 +118,11 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     };
     work.take_name(store.as_mut())?;
     log(app, "worker", &format!("{} takes up to {} legs", work.worker.name, work.worker.slots));
+    let systemd = Systemd::of(&app.surroundings.environment);
+    systemd.ready();
     let mut troubles = 0;
     while interrupt.count() == 0 {
+        systemd.alive();
         let pause = match work.look(store.as_mut()) {
             Ok(()) => {
                 troubles = 0;
@@ -135,7 +139,8 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         };
         sleep(store.as_mut(), pause, &interrupt);
     }
-    work.stop(store.as_mut(), &interrupt)
+    systemd.stopping();
+    work.stop(store.as_mut(), &interrupt, &systemd)
 }
 
 /// Sleeps in the store, or without it while it is unreachable.
@@ -300,7 +305,7 @@ impl Work<'_> {
     }
 
     /// Takes no more legs. Running legs are finished, or handed back; a second stop request hands them back.
-    fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<(), Error> {
+    fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt, systemd: &Systemd) -> Result<(), Error> {
         self.worker.state = WorkerState::Stopping;
         let most = if self.options.hand_back { 1 } else { 2 };
         self.reap();
@@ -310,6 +315,7 @@ impl Work<'_> {
         while !self.harnesses.is_empty() && interrupt.count() < most {
             // An unreachable store must not prevent the end.
             let _ = self.report(store);
+            systemd.alive();
             sleep(store, BEAT, interrupt);
             self.reap();
         }

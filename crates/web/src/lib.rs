@@ -33,6 +33,7 @@ mod lines;
 mod listen;
 mod live;
 mod login;
+mod metrics;
 mod new;
 mod nights;
 mod page;

@@ -24,7 +24,7 @@ use crate::live::Live;
 use crate::page::Theme;
 use crate::pool::Pool;
 use crate::shared::{Client, Held, Shared, failed, told};
-use crate::{actions, login, pages};
+use crate::{actions, login, metrics, pages};
 
 /// Default port. If it is taken and was not requested explicitly, another one is used.
 const PORT: u16 = 4664;
@@ -175,6 +175,7 @@ fn router(shared: Arc<Shared>) -> axum::Router {
     axum::Router::new()
         .merge(pages::routes())
         .route("/live", get(watch))
+        .route("/metrics", get(metrics::metrics))
         .route("/login", get(login::login).post(login::login_by_token))
         .route("/logout", post(login::logout))
         .route("/theme", post(theme))
@@ -187,6 +188,8 @@ fn router(shared: Arc<Shared>) -> axum::Router {
         })
         .layer(DefaultBodyLimit::max(FORM_LIMIT))
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
+        // Outside of the guard: probes have no token and ask by address.
+        .route("/healthz", get(metrics::healthz))
         .with_state(shared)
 }
 

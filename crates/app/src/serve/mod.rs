@@ -40,6 +40,7 @@ pub use sweep::tidy;
 use crate::app::App;
 use crate::error::Error;
 use crate::notice::Notice;
+use crate::systemd::Systemd;
 
 /// Longest sleep. Limits how long a stop request goes unnoticed.
 const BEAT: Duration = Duration::from_secs(1);
@@ -144,8 +145,11 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         daemon.wait_for_trust(&error);
     }
     daemon.log("serve", &format!("looks after {} schedules", daemon.home.config.schedules.len()));
+    let systemd = Systemd::of(&app.surroundings.environment);
+    systemd.ready();
     let mut troubled = false;
     while interrupt.count() == 0 {
+        systemd.alive();
         let pause = match daemon.look(store.as_mut()) {
             Ok(Busy::No) if daemon.options.until == Until::Done => {
                 daemon.log("serve", "nothing is due any more");
@@ -171,7 +175,8 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         };
         sleep(store.as_mut(), pause, &interrupt);
     }
-    daemon.stop(store.as_mut(), &interrupt)
+    systemd.stopping();
+    daemon.stop(store.as_mut(), &interrupt, &systemd)
 }
 
 /// Sleeps in the store, or without it while it is unreachable.
@@ -255,7 +260,7 @@ impl Daemon<'_> {
     }
 
     /// Stops the daemon as [`Options::stop`] says.
-    fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<(), Error> {
+    fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt, systemd: &Systemd) -> Result<(), Error> {
         self.beginners.end();
         self.finished.end();
         self.sweep.end();
@@ -274,6 +279,7 @@ impl Daemon<'_> {
         }
         self.log("serve", &format!("begins nothing more and waits for {} tasks", running.len()));
         while interrupt.count() < 2 {
+            systemd.alive();
             self.workers.reap();
             if self.running_here(store)?.is_empty() {
                 break;

@@ -166,3 +166,24 @@ fn the_document_describes_every_route_and_the_page_shows_them() {
         assert!(page.contains(&format!("id=\"{problem}\"")), "{problem}");
     }
 }
+
+#[test]
+fn probes_need_no_token_and_metrics_need_one_and_count_what_ran() {
+    let sandbox = Sandbox::scripted(common::CODE, super::ASKS);
+    sandbox.acquit(&["task", "add", "First"]).must(0);
+    let served = Served::start(&sandbox, &[]);
+    let stranger = Browser::new(served.port());
+    let health = stranger.as_host("10.0.0.7").get("/healthz");
+    assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));
+    assert_eq!(stranger.get("/metrics").status, 401);
+    let viewer = client(&sandbox, &served, "eve", "viewer");
+    let text = viewer.until("/metrics", |text| text.contains("state=\"needs_input\"} 1\n"));
+    assert!(text.contains("acquit_legs{state=\"passed\"} 1\n"), "{text}");
+    assert!(text.contains("acquit_leases{state=\"valid\"} 0\n"), "{text}");
+    assert!(text.contains("\nacquit_finished_legs_total{project="), "{text}");
+    // Each line is a comment or a name, labels and a number.
+    for line in text.lines().filter(|line| !line.starts_with("# ")) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with("acquit_") && value.parse::<f64>().is_ok(), "{line}");
+    }
+}

@@ -29,7 +29,9 @@ pub fn systemd(plan: &Plan, manager: Manager) -> String {
 Description=acquit: schedules and tasks of coding agents
 {network}
 [Service]
-Type=exec
+Type=notify
+# acquit reports every few seconds. systemd restarts one that is stuck.
+WatchdogSec=120
 {user}ExecStart={program} serve
 {folder}
 # Keys and tokens stand there, not here. It need not exist.
