@@ -1,4 +1,4 @@
-//! Where every use case begins: the surroundings, the runtime of the harness, the store, and who is told.
+//! The entry point of every use case: surroundings, runtime of the harness, store, and receiver of notices.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,21 +17,21 @@ use crate::error::Error;
 use crate::notice::{Notice, Notices};
 use crate::project::{FOLDER, Files, User};
 
-/// The folder of a worker, below acquit's own.
+/// Folder of a worker in acquit's home.
 const WORKER: &str = "worker";
 
-/// acquit in one place: for one user, one home, one store.
+/// acquit for one user, one home and one store.
 pub struct App {
-    /// Where it was called.
+    /// Environment of the command.
     pub surroundings: Surroundings,
-    /// What the harness has around it.
+    /// Runtime of the harness.
     pub runtime: Runtime,
-    /// Who is told.
+    /// Receiver of notices.
     notices: Notices,
 }
 
 impl App {
-    /// Sets it up.
+    /// Creates the app.
     pub fn new(surroundings: Surroundings, notices: Notices, launcher: Option<Launcher>) -> Self {
         let path = surroundings.environment.get("PATH").map(std::ffi::OsStr::to_owned).unwrap_or_default();
         let spawner = Spawner::new(&surroundings.exe).with_launcher(launcher);
@@ -48,8 +48,8 @@ impl App {
         Self { surroundings, runtime, notices }
     }
 
-    /// The same for another person, who is told what happens: what is done by it is done in that person's name. `here` is the repository
-    /// that it works in.
+    /// Returns an app that acts for another person, who gets its notices. Actions are recorded in that person's name.
+    /// `here` is the repository it works in.
     #[must_use]
     pub fn acting_as(&self, person: &str, here: &Path, notices: Notices) -> Self {
         let mut surroundings = self.surroundings.clone();
@@ -57,14 +57,14 @@ impl App {
         surroundings.here = here.to_owned();
         let app = Self::new(surroundings, notices, None);
         if let Some(id) = self.runtime.store.get() {
-            // It is the same store, and stays so.
+            // It is the same store, and stays the same.
             let _ = app.runtime.store.set(id.clone());
         }
         app
     }
 
-    /// The same as a worker of a store. It keeps its files apart from those of the user's own tasks: their workspaces borrow from other
-    /// repositories.
+    /// Returns the app of a worker of a store. It keeps its files apart from those of the user's own tasks, because
+    /// their workspaces borrow from other repositories.
     #[must_use]
     pub fn into_worker(self, store: Option<String>) -> Self {
         let store = store.unwrap_or_else(|| self.surroundings.store.clone());
@@ -72,22 +72,23 @@ impl App {
         Self::new(Surroundings { home, store, ..self.surroundings }, self.notices, None)
     }
 
-    /// The user's own configuration, without that of any repository.
+    /// Reads the user's own configuration, without that of any repository.
     pub fn user_config(&self) -> Result<Config, Error> {
         self.surroundings.user_config.as_deref().map_or_else(|| Ok(Config::default()), user)
     }
 
-    /// Tells something.
+    /// Sends a notice.
     pub fn notice(&self, notice: &Notice) {
         (self.notices)(notice);
     }
 
-    /// Warns of something that does not keep it from going on.
+    /// Sends a warning about something that does not stop the work.
     pub fn warn(&self, text: impl Into<String>) {
         self.notice(&Notice::Warning(text.into()));
     }
 
-    /// What a harness is started with: what this process was, and the places as this process understood them.
+    /// Returns the environment for a harness: that of this process, with its home and store as this process resolved
+    /// them.
     pub fn harness_environment(&self) -> Vec<(OsString, OsString)> {
         let mut variables = self.surroundings.environment.all();
         variables.push(("ACQUIT_HOME".into(), self.surroundings.home.clone().into()));
@@ -108,32 +109,32 @@ impl App {
         Ok(store)
     }
 
-    /// Who sits at it.
+    /// Returns the user as an actor.
     pub fn person(&self) -> Actor {
         Actor::Person(self.surroundings.user.clone())
     }
 
-    /// The repository that the command was called in.
+    /// Returns the repository of the current directory.
     pub fn source(&self) -> Result<Source, Error> {
         Ok(Source::discover(&self.runtime.git, &self.surroundings.here)?)
     }
 
-    /// The path of the repository that the command was called in, if it was called in one.
+    /// Returns the path of the repository of the current directory, if there is one.
     pub fn project_here(&self) -> Option<String> {
         self.source().ok().map(|source| source.top().to_string_lossy().into_owned())
     }
 
-    /// The files of a repository's project, and the user's own under them.
+    /// Reads the files of a repository's project, on top of the user's own configuration.
     pub fn files(&self, source: &Source) -> Result<Files, Error> {
         self.files_at(source.top())
     }
 
-    /// The same of the repository at a path.
+    /// Like [`App::files`], for the repository at a path.
     pub fn files_at(&self, top: &Path) -> Result<Files, Error> {
         self.files_in(top, top)
     }
 
-    /// The same of another state of the repository at `top`, whose files lie below `place`.
+    /// Like [`App::files`], for another state of the repository at `top`, whose files are below `place`.
     pub fn files_in(&self, place: &Path, top: &Path) -> Result<Files, Error> {
         let user = User {
             config: self.surroundings.user_config.as_deref(),
@@ -143,8 +144,8 @@ impl App {
         Files::find_in(place, top, &user)
     }
 
-    /// Trusts what acquit has just written into `.acquit/` for the user, unless something lies beside it that the user has not seen. Says
-    /// whether the repository is trusted now.
+    /// Trusts what acquit has just written to `.acquit/` for the user, unless there are other files the user has not
+    /// seen. Returns whether the repository is trusted now.
     pub fn trust_written(&self, source: &Source, written: &[(PathBuf, String)]) -> Result<bool, Error> {
         let files = self.files(source)?;
         let inside = |(path, text): &(PathBuf, String)| {

@@ -1,7 +1,7 @@
-//! Messages to systemd: that the daemon is ready, that it still works, and that it stops.
+//! Sends messages to systemd: the daemon is ready, is alive, or stops.
 //!
-//! systemd names a socket in `NOTIFY_SOCKET` for units with `Type=notify`. Without one, nothing is sent. A message that cannot be sent is
-//! dropped: then systemd restarts the daemon, which loses nothing.
+//! systemd sets `NOTIFY_SOCKET` for units with `Type=notify`. Without it, nothing is sent. A message that cannot be
+//! sent is dropped: then systemd restarts the daemon, which loses nothing.
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;
@@ -10,7 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use acquit_run::runtime::Environment;
 
-/// The supervisor that started this process, if it is systemd.
+/// Connection to systemd, if it started this process.
 pub(crate) struct Systemd(Option<(UnixDatagram, SocketAddr)>);
 
 impl Systemd {
@@ -21,17 +21,18 @@ impl Systemd {
         Self(address.zip(socket.ok()).map(|(address, socket)| (socket, address)))
     }
 
-    /// The daemon has opened its store and begins.
+    /// Reports that the daemon has opened its store and starts.
     pub(crate) fn ready(&self) {
         self.send("READY=1");
     }
 
-    /// The daemon still does its rounds. systemd restarts one that is silent for longer than the unit's `WatchdogSec`.
+    /// Reports that the daemon is alive. systemd restarts a daemon that is silent for longer than the unit's
+    /// `WatchdogSec`.
     pub(crate) fn alive(&self) {
         self.send("WATCHDOG=1");
     }
 
-    /// The daemon was asked to stop.
+    /// Reports that the daemon was asked to stop.
     pub(crate) fn stopping(&self) {
         self.send("STOPPING=1");
     }
@@ -43,7 +44,7 @@ impl Systemd {
     }
 }
 
-/// The address in the variable: a path, or a name in the abstract namespace after `@`.
+/// Parses the address in the variable: a path, or a name in the abstract namespace after `@`.
 fn address(text: &OsStr) -> Option<SocketAddr> {
     match text.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name).ok(),

@@ -1,4 +1,4 @@
-//! The workers of a store, and why a leg that waits is taken by none of them.
+//! The workers of a store, and why none of them takes a waiting leg.
 
 use acquit_core::fleet::{Need, SeenWorker, WaitingLeg, Worker, WorkerState};
 use acquit_core::ids::LegId;
@@ -8,48 +8,48 @@ use serde::Serialize;
 
 use crate::Error;
 
-/// How many legs that wait are looked at.
+/// Maximum number of waiting legs to read.
 const LOOKED_AT: u32 = 1_000;
 
-/// All workers, and the legs that wait.
+/// All workers, and the waiting legs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Workers {
-    /// The workers, by name.
+    /// Workers by name.
     pub workers: Vec<Shown>,
-    /// Legs that are due and that nobody has taken, the next first.
+    /// Legs that are due and not claimed, in claim order.
     pub waiting: Vec<Waiting>,
 }
 
 /// A worker.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shown {
-    /// What it said.
+    /// The worker's own report.
     #[serde(flatten)]
     pub seen: SeenWorker,
-    /// `working`, `stopping` or `silent`.
+    /// Status: `working`, `stopping` or `silent`.
     pub standing: &'static str,
-    /// How many legs it runs.
+    /// Number of running legs.
     pub running: usize,
 }
 
-/// A leg that waits.
+/// A waiting leg.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waiting {
-    /// Which.
+    /// Leg id.
     pub leg: LegId,
-    /// Its stage.
+    /// Stage name.
     pub stage: String,
-    /// Since when it could be taken.
+    /// Since when it can be claimed.
     pub since: Timestamp,
     /// What it needs.
     pub needs: Vec<Need>,
-    /// The workers that have all of it and no free slot yet, by name.
+    /// Names of workers that have everything it needs, but no free slot yet.
     pub fits: Vec<String>,
-    /// Why nobody takes it, if nobody does.
+    /// Why no worker takes it.
     pub why: Vec<String>,
 }
 
-/// Looks at them.
+/// Reads the workers and the waiting legs.
 pub fn look(store: &mut dyn Store) -> Result<Workers, Error> {
     let now = store.now()?;
     let running = store.running()?;
@@ -101,7 +101,7 @@ fn reasons(leg: &WaitingLeg, living: &[&Worker]) -> Vec<String> {
     if living.is_empty() {
         return vec!["no worker runs".to_owned()];
     }
-    // A worker looks for the rest only if it has the labels.
+    // A worker checks other needs only if it has the labels.
     let is_label = |need: &&Need| matches!(need, Need::Label(_));
     let labels: Vec<&Need> = leg.needs.iter().filter(is_label).collect();
     let labelled: Vec<&Worker> = living

@@ -1,4 +1,4 @@
-//! What a person can do about an error. The one place that turns errors into advice.
+//! Hints for errors. The only place that turns errors into advice.
 
 use acquit_core::decide::Illegal;
 use acquit_core::store;
@@ -9,9 +9,9 @@ use super::Error;
 use super::disk::of_disk;
 
 impl Error {
-    /// What a person can do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> Option<String> {
-        // Where init writes is not acquit's own place, so it has its own advice.
+        // `init` does not write to acquit's own place, so it has its own hints.
         if !matches!(self, Self::Init(_))
             && let Some(text) = of_disk(&harness::chain(self))
         {
