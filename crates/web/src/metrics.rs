@@ -1,10 +1,10 @@
 //! `/healthz` for supervisors, and `/metrics` for Prometheus.
 //!
-//! `/healthz` needs no token and shows nothing but whether the store answers. It is answered for every host name, because probes ask by
-//! address. `/metrics` needs a token of any role: names of projects, agents and models are in its labels.
+//! `/healthz` needs no token and only shows whether the store responds. It accepts every host name, because probes
+//! connect by address. `/metrics` needs a token of any role: its labels contain names of projects, agents and models.
 //!
-//! Counters are sums over the indexed tasks, so they survive a restart of the server. They fall when old tasks are removed; `rate()` takes
-//! that for a reset.
+//! Counters are sums over the indexed tasks, so they survive a restart of the server. They decrease when old tasks are
+//! removed; `rate()` treats that as a reset.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,13 +23,13 @@ use axum::response::{IntoResponse, Response};
 
 use crate::shared::{Held, Shared, failed};
 
-/// How long the store may take to answer `/healthz`.
+/// Timeout of the store for `/healthz`.
 const ANSWERS: Duration = Duration::from_secs(5);
 
-/// The format of the answer, as Prometheus names it.
+/// Content type of the Prometheus text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Says whether the server can use its store.
+/// Reports whether the server can use its store.
 pub async fn healthz(State(shared): Held) -> Response {
     let asked = shared.pool.run(|_, store| Ok::<_, Error>(store.now()?));
     let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
@@ -39,7 +39,7 @@ pub async fn healthz(State(shared): Held) -> Response {
     }
 }
 
-/// Answers Prometheus.
+/// Returns the metrics for Prometheus.
 pub async fn metrics(State(shared): Held) -> Response {
     let held = Arc::clone(&shared);
     match shared.pool.run(move |_, store| collect(&held, store)).await {
@@ -57,12 +57,12 @@ fn collect(shared: &Shared, store: &mut dyn Store) -> Result<String, Error> {
     Ok(render(&index, &leases, &workers, now))
 }
 
-/// The families of one answer, written one after another.
+/// The metric families of a response, written one after another.
 #[derive(Default)]
 struct Text(String);
 
 impl Text {
-    /// Writes a family: what it is, its type, and a value for each set of labels.
+    /// Writes a family: its description, its type, and a value for each set of labels.
     fn family<'a>(
         &mut self,
         name: &str,
@@ -80,12 +80,12 @@ impl Text {
     }
 }
 
-/// A label's value, as the format wants it. Names of repositories and agents are other people's text.
+/// Escapes the value of a label. Names of repositories and agents are untrusted text.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// The label of a task's state.
+/// Returns the label of a task's state.
 fn state(standing: Standing) -> &'static str {
     match standing {
         Standing::Working => "working",
@@ -116,7 +116,7 @@ fn render(index: &TaskIndex, leases: &[Lease], workers: &[SeenWorker], now: Time
         *tasks.entry((&task.project, state(task.standing))).or_default() += 1;
         for one in &task.legs {
             *legs.entry(one.state.name()).or_default() += 1;
-            // It became ready when the task last changed, or when its wait was over.
+            // The leg became ready when the task last changed, or when its delay ended.
             let ready = one.not_before.max(task.updated);
             if one.state == leg::State::Ready && ready <= now {
                 oldest = oldest.max(now.since(ready));

@@ -188,7 +188,7 @@ fn router(shared: Arc<Shared>) -> axum::Router {
         })
         .layer(DefaultBodyLimit::max(FORM_LIMIT))
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
-        // Outside of the guard: probes have no token and ask by address.
+        // Outside the guard: probes have no token and connect by address.
         .route("/healthz", get(metrics::healthz))
         .with_state(shared)
 }
