@@ -138,11 +138,9 @@ impl Beside {
             let before = file.old.clone().map_or(Become::Gone, Become::Stored);
             match part(&file.path) {
                 Part::Tests => {
-                    if file.old.is_some() {
-                        let (old, new) = (read(&file.old)?, read(&file.new)?);
-                        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-                        files.push(TestFile { path: file.path.clone(), old, new });
-                    }
+                    let (old, new) = (read(&file.old)?, read(&file.new)?);
+                    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+                    files.push(TestFile { path: file.path.clone(), old, new });
                     beside.code.push((file.path, before));
                 }
                 _ if is_judge(&file.path) => beside.code.push((file.path, before)),

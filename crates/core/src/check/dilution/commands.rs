@@ -127,8 +127,11 @@ fn named(line: &Line) -> Vec<String> {
 
 fn is_place(word: &str) -> bool {
     let plain = word.chars().all(|char| char.is_alphanumeric() || "/._*:-{},".contains(char));
+    // A version of a tool is none of the places that it looks at.
+    let version = word.starts_with(|c: char| c.is_ascii_digit())
+        && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     let subcommand = matches!(word, "run" | "check" | "test" | "tests" | "verify" | "build");
-    plain && !word.is_empty() && !subcommand && !word.contains("${") && !word.contains(':')
+    plain && !version && !word.is_empty() && !subcommand && !word.contains("${") && !word.contains(':')
         || word.contains("::")
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::balance::{Balance, Open, is_implied, settle, weigh};
-use super::files::{hidden, is_collected, is_lost, is_of_tests};
+use super::files::{hidden, is_collected, is_of_tests, loses_tests};
 use super::words::{self, Place, Side};
 use super::{Examined, Outlines, Promise, TEST_HIDDEN, texts};
 use crate::check::Finding;
@@ -38,7 +38,7 @@ pub(super) fn tests(diff: &Diff, outlines: &Outlines, promise: Promise) -> Exami
         if file.origin != Origin::Copied {
             old.extend(sides.0.map(|side| (index, side)));
         }
-        if !file.old.as_deref().is_some_and(|old| is_lost(old, file.path())) {
+        if !loses_tests(file) {
             new.extend(sides.1.map(|side| (index, side)));
         }
     }

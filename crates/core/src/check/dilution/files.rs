@@ -1,15 +1,20 @@
 //! Which files hold tests, by the names that runners look for.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::TEST_HIDDEN;
 use crate::check::Finding;
 use crate::check::diff::{FileChange, Origin};
 use crate::check::source::Language;
+use crate::pattern::pattern;
 
 /// A file of tests that is one no more: by its name, or by having become something that is not text.
 pub(super) fn hidden(file: &FileChange) -> Option<Finding> {
     let (old, new) = (file.old.as_deref()?, file.new.as_deref()?);
     let language = Language::of(old)?;
-    if file.origin == Origin::Renamed && is_lost(old, new) {
+    if file.origin == Origin::Renamed && loses_tests(file) {
         let what = format!(
             "the tests of {old} moved to a name that no test runner looks for: give the file its name back"
         );
@@ -19,8 +24,20 @@ pub(super) fn hidden(file: &FileChange) -> Option<Finding> {
     (file.binary && is_collected(language, old)).then(|| Finding::new(TEST_HIDDEN, new, None, what))
 }
 
+/// Whether a file of tests moved to a name under which no runner finds them. In JavaScript a folder makes a file one of tests, and
+/// helpers stand there as well.
+pub(super) fn loses_tests(file: &FileChange) -> bool {
+    static DECLARES: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"\b(it|test|describe|suite|specify|scenario)\s*(\.\w+\s*)*[(`]"));
+    let (Some(old), Some(new)) = (file.old.as_deref(), file.new.as_deref()) else { return false };
+    let name = old.rsplit('/').next().unwrap_or(old);
+    let by_folder =
+        Language::of(old) == Some(Language::Script) && !name.contains("test") && !name.contains("spec");
+    is_lost(old, new) && (!by_folder || DECLARES.is_match(&file.before()))
+}
+
 /// Whether a runner that finds tests in `old` would find none in `new`.
-pub(super) fn is_lost(old: &str, new: &str) -> bool {
+fn is_lost(old: &str, new: &str) -> bool {
     match (Language::of(old), Language::of(new)) {
         (Some(before), Some(after)) => is_collected(before, old) && !is_collected(after, new),
         (Some(before), None) => is_collected(before, old),

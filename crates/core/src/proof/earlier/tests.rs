@@ -38,6 +38,14 @@ fn what_a_change_only_adds_edits_nothing() {
 }
 
 #[test]
+fn a_new_file_edits_something_only_if_it_acts_by_itself() {
+    let tests = "package a\n\nimport \"testing\"\n\nfunc TestNew(t *testing.T) {\n\tcheck(t, 1)\n}\n";
+    assert!(Edited::of(&[file("new_test.go", "", tests)]).is_nothing());
+    let acts = "package a\n\nfunc init() {\n\tos.WriteFile(\"testdata/day.txt\", nil, 0o644)\n}\n";
+    assert!(!Edited::of(&[file("fixtures_test.go", "", acts)]).is_nothing());
+}
+
+#[test]
 fn paths_tell_tests_from_their_data_and_from_code() {
     for path in
         ["tests/helpers.py", "test/setup.ts", "a/b_test.go", "src/test/java/A.java", "internal/testutil/a.go"]

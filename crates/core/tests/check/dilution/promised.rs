@@ -125,9 +125,14 @@ fn tasks_promise_the_same_behaviour_in_many_words() {
         "Extract the key function",
         "Rename Slot to Span",
         "The output must not change: keep its behaviour.",
+        "Report: count cards and hours in one pass, with a struct per hour.",
+        "lookup: walk the path with a loop instead of reduce.",
+        "Rewrite mean.",
     ] {
         assert_eq!(Promise::of(text), Promise::Same, "{text}");
     }
     assert_eq!(Promise::of("Two parcels with equal fields are one"), Promise::Equality);
     assert_eq!(Promise::of("split() must not lose cents"), Promise::Nothing);
+    assert_eq!(Promise::of("Rewrite mean: it crashes on an empty list"), Promise::Nothing);
+    assert_eq!(Promise::of("Merge overwrites the counts instead of adding."), Promise::Nothing);
 }

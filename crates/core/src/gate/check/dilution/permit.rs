@@ -37,7 +37,18 @@ impl Promise {
                 r"(?i)\b(un)?equal(s|ity)?\b|\bcompar(e|es|ed|ing|ison|able)\b|\bidentical\b|\bduplicates?\b|\bdedup|\bhash|\bdistinct\b|\bsame\b|__eq__|PartialEq",
             )
         });
-        if SAME.is_match(text) {
+        // "Count in one pass", "use a loop instead of reduce": how it is done, and nothing about what it does.
+        static DOES: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"(?i)\b(must|should|shall|needs? to|has to|have to|may|can|cannot|crash\w*|wrong\w*|bugs?|fail\w*|fix\w*|mend\w*|support\w*|accept\w*|allow\w*|refuse\w*|reject\w*|adds?|adding|new|options?|prints?|shows?|returns?|raises?|throws?|gives?|ignor\w*|missing|forgets?|loses?|lost|reproduce|defect|broken|too|not|never|always|when|if|belongs?|overwrites?)\b",
+            )
+        });
+        static HOW: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"(?i)^rewrite\b|\bin one pass\b|\binstead of (the|a|an|two|three|its|our|nested) |\binstead of reduce\b|\bchain\w*|\bloops?\b|\bcomprehension|\bgenerators?\b|\biterators?\b|\brecursi\w+|\bone table\b|\btable of\b|\bstruct\b|\bwith(out)? a (helper|loop|map|table|regex|lambda|copy)\b|\bby counting\b|\bregular expression|\bone function\b|\bduplicat\w+|\bread(able|s better)\b|^write .* as\b|\b(let|use) [\w.:()`]+ (instead|use)\b",
+            )
+        });
+        if SAME.is_match(text) || HOW.is_match(text) && !DOES.is_match(text) {
             Self::Same
         } else if EQUALITY.is_match(text) {
             Self::Equality
