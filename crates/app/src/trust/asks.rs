@@ -199,6 +199,8 @@ const WORKFLOW: &[Entry] = &[
     ("stages.*.action", HarmlessAs(&["squash"], What::Sends)),
     ("stages.*.auto_merge", HarmlessAs(&["false"], What::Sends)),
     ("stages.*.secrets", Asks(What::Secrets)),
+    // Chooses the machines that run it, and some of them can do more than others.
+    ("stages.*.runs_on", Asks(What::Reaches)),
     ("stages.*.network", HarmlessAs(&["off"], What::Reaches)),
 ];
 

@@ -1,7 +1,7 @@
 //! Many machines on one store: what a machine sends to others, and what a worker needs to run a leg without a checkout.
 //!
 //! The store carries it, in parcels. When a task is created, its base commit is sent, with everything it needs that the
-//! store does not have ([`send_base`]). Before its handoff, a leg sends its commits and files ([`send_leg`]). The
+//! store does not have ([`send_base`]). Before its handoff, a leg sends its commits and files (`send_leg`). The
 //! handoff comes after that, so the machine that claims the next leg finds both. A leg starts by receiving what its
 //! machine lacks ([`receive`]). Git checks packs when they arrive, and only the holder of a leg can send for it.
 //!

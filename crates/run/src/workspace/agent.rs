@@ -194,7 +194,7 @@ impl LockedWorkspace {
         let odd = names.is_none() || packed.is_err();
         let names = names.get_or_insert_default();
         // A lock that a killed git left is not a ref: git does not allow names with this suffix.
-        names.retain(|r| !r.ends_with(".lock"));
+        names.retain(|r| r.strip_suffix(".lock").is_none());
         // The base branch is not the agent's work, as long as it is what we wrote.
         let written = files::read(&self.dir.join(BASE_REF), files::SMALL)?.unwrap_or_default();
         let written = String::from_utf8_lossy(&written).into_owned();

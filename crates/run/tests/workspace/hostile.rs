@@ -298,10 +298,9 @@ fn a_sending_side_that_was_killed_midway_is_asked_again() {
     let bench = Bench::new();
     bench.prepare("L1");
     // More than the refs and the negotiation take, so that the end comes in the middle of the pack.
-    bench.write(
-        "noise.txt",
-        &(0..4000_u64).map(|n| format!("{:x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect::<String>(),
-    );
+    let lines: Vec<String> =
+        (0..4000_u64).map(|n| format!("{:x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    bench.write("noise.txt", &lines.concat());
     repo::commit_all(&bench.tree(), "mine");
     let (command, asked) = (bench.repo.beside("sender"), bench.repo.beside("asked"));
     let text = format!(
