@@ -98,6 +98,47 @@ on = { done = "done" }
     assert!(prompt.contains("brief.md") && !prompt.contains("notes.md"), "{prompt}");
 }
 
+/// Leaves two files at the first stage. At the second it reads the one that its prompt names, tries to change it, and looks for the
+/// other beside it.
+const READER: &str = r#"
+prompt=$(cat)
+if [ ! -e draft.txt ]; then
+    out=$(printf '%s' "$prompt" | grep -o '/[^ `"]*/legs/[0-9]*/out' | head -n 1)
+    echo "what the first stage found" > "$out/brief.md"
+    echo "not for others" > "$out/notes.md"
+    echo draft > draft.txt
+else
+    brief=$(printf '%s' "$prompt" | grep -o '/[^ `"]*brief\.md' | head -n 1)
+    cat "$brief" > work.txt
+    echo "changed" 2>/dev/null > "$brief" && echo "it could be written" >> work.txt
+    cat "$(dirname "$brief")/notes.md" >> work.txt 2>/dev/null
+    true
+fi
+"#;
+
+#[test]
+fn an_agent_reads_the_files_that_its_prompt_names_and_no_others() {
+    let workflow = r#"
+[stages.draft]
+mode = "implement"
+outputs = ["*.md"]
+on = { pr_ready = "code" }
+[stages.code]
+mode = "implement"
+inputs = ["brief.md"]
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+    let sandbox = Sandbox::shell(workflow, READER);
+    sandbox.run_to(0);
+    let diff = sandbox.acquit(&["diff", "T-1"]).must(0).out;
+    assert!(diff.contains("+what the first stage found"), "{diff}");
+    assert!(!diff.contains("it could be written") && !diff.contains("not for others"), "{diff}");
+}
+
 #[test]
 fn a_gate_may_print_so_much_and_its_report_is_an_artifact() {
     let gates = "[gates.loud]\nrun = \"head -c 3000000 /dev/zero | tr '\\\\0' x\"\noutput = \"1MiB\"\n\
