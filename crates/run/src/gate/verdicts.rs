@@ -84,12 +84,16 @@ impl Verdicts {
             .into_iter()
             .map(|commit| (commit.author, commit.message))
             .collect();
+        let wish = &job.task.seed.wish;
         let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
         let work = serde_json::json!({
             "form": FORM,
             "tree": workspace.tree_of(&head)?,
             "base": base,
             "history": history,
+            // What a task asks for and allows decides about findings.
+            "task": [&wish.title, &wish.description],
+            "allowed": [serde_json::json!(wish.tags), serde_json::json!(wish.metadata)],
             "config": job.definition.config,
             "path": path,
             "machine": [std::env::consts::OS, std::env::consts::ARCH],

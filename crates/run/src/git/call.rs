@@ -176,6 +176,12 @@ impl Call {
         self.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted)
     }
 
+    /// Writes new objects to this directory, and reads those of `objects` as well.
+    #[must_use]
+    pub(crate) fn receiving_into(self, folder: &Path, objects: &Path) -> Self {
+        self.env("GIT_OBJECT_DIRECTORY", folder).with_objects(objects)
+    }
+
     /// Reads no attributes, so that those in the tree cannot influence how files are read.
     #[must_use]
     pub fn without_attributes(mut self, empty_tree: &str) -> Self {
