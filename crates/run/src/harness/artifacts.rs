@@ -4,7 +4,7 @@
 //! Collecting is best effort: a failure is a notice in the event log and never loses the leg.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use acquit_core::agent::shorten;
 use acquit_core::artifact::{Artifact, Commit, DiffStats};
@@ -99,26 +99,6 @@ fn size(job: &Job<'_>, done: &Done, workspace: &LockedWorkspace) -> Result<Optio
 pub(super) fn plan(folder: &LegFolder) -> Option<String> {
     let text = untrusted::text(&folder.output_dir().join(PLAN), PLAN_LIMIT).ok()??;
     (!text.trim().is_empty()).then_some(text)
-}
-
-/// Returns the files of earlier legs that the prompt names, for the sandbox to show. Agents wrote the files, and their
-/// paths come from the store: only regular files of this task's legs count, reached without a symlink.
-pub(super) fn files_of_earlier_legs(ctx: &LegContext<'_>, job: &Job<'_>, inputs: &[String]) -> Vec<PathBuf> {
-    let legs = ctx.runtime.task_folder(ctx.hold.leg.task).join("legs");
-    let Ok(real) = legs.canonicalize() else { return Vec::new() };
-    let named = |artifact: &Artifact| match artifact {
-        Artifact::File { name, path, .. } if inputs.is_empty() || inputs.contains(name) => {
-            Some(PathBuf::from(path))
-        }
-        _ => None,
-    };
-    let is_ours = |path: &PathBuf| {
-        let below = path.strip_prefix(&legs).ok();
-        let direct =
-            below.zip(path.canonicalize().ok()).is_some_and(|(below, found)| found == real.join(below));
-        direct && path.is_file()
-    };
-    job.task.artifacts.iter().filter_map(named).filter(is_ours).collect()
 }
 
 fn files(job: &Job<'_>, folder: &Path, patterns: &[String]) -> std::io::Result<Vec<Artifact>> {

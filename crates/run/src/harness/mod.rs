@@ -9,6 +9,7 @@
 
 mod artifacts;
 mod backoff;
+mod earlier_files;
 mod end;
 mod guard;
 mod perform;

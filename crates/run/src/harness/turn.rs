@@ -21,7 +21,7 @@ use acquit_core::time::Span;
 use acquit_core::workflow::{AgentWork, Refused, Work};
 
 use super::end::{self, Turn};
-use super::{artifacts, backoff, review, session};
+use super::{backoff, earlier_files, review, session};
 use crate::agent::{self, Launch};
 use crate::leg::blocked_connections::BlockedConnection;
 use crate::leg::budget::Allowance;
@@ -193,7 +193,7 @@ pub(super) fn configure(
     if tools.is_some() {
         launch.parts.extend([ctx.runtime.spawner.helper.clone(), folder.tools()]);
     }
-    launch.parts.extend(artifacts::files_of_earlier_legs(ctx, job, &work.inputs));
+    launch.parts.extend(earlier_files::named(ctx, job, &work.inputs));
     settle(&launch, &folder)
         .map_err(|error| LegAbort::file("write the agent's settings into", folder.path(), &error))?;
     let granted =
