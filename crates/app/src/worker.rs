@@ -20,7 +20,7 @@ use acquit_run::process::{Detached, Identity, Interrupt};
 use acquit_run::supervise;
 
 use crate::error::Refused;
-use crate::serve::log;
+use crate::serve::{log, sleep};
 use crate::systemd::Systemd;
 use crate::{App, Error};
 
@@ -141,17 +141,6 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     }
     systemd.stopping();
     work.stop(store.as_mut(), &interrupt, &systemd)
-}
-
-/// Sleeps in the store, or without it while it is unreachable.
-fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
-    if pause <= BEAT && store.wait(pause).is_ok() {
-        return;
-    }
-    let begun = Instant::now();
-    while begun.elapsed() < pause && interrupt.count() == 0 {
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
 }
 
 impl Work<'_> {

@@ -180,7 +180,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
 }
 
 /// Sleeps in the store, or without it while it is unreachable.
-fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
+pub(crate) fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
     if pause <= BEAT && store.wait(pause).is_ok() {
         return;
     }
