@@ -1,5 +1,5 @@
 //! What a role's `tools` leave out is not offered to the model by agents that can be kept from it, and `acquit workflow check` names
-//! the others.
+//! the others. Commands that a stage does not list are refused by the agent itself or by the sandbox.
 
 use acquit_testkit::model::{Scripts, Step};
 
@@ -53,7 +53,7 @@ commands = ["git", "printf ok"]
 on = { pr_ready = ["done", "failed"] }
 "#;
 
-/// The agent, by itself, refuses what the stage does not list.
+/// What the stage does not list is refused: by the agent itself, or by the sandbox.
 #[track_caller]
 fn runs_only_what_is_listed(agent: Agent) {
     let report = serde_json::json!({ "outcome": "pr_ready", "payload": { "summary": "by acquit's tool" } });
@@ -105,6 +105,69 @@ fn opencode_runs_only_the_commands_that_its_stage_lists() {
     runs_only_what_is_listed(Agent::Opencode);
 }
 
+/// `any_agent_runs_only_the_commands_that_its_stage_lists` shows the rule.
+#[test]
+fn soak_codex_runs_only_the_commands_that_its_stage_lists() {
+    runs_only_what_is_listed(Agent::Codex);
+}
+
+#[test]
+fn soak_pi_runs_only_the_commands_that_its_stage_lists() {
+    runs_only_what_is_listed(Agent::Pi);
+}
+
+/// An agent that knows nothing of a list, and tries what a model could ask for.
+const TRIES: &str = r#"
+agent() { bash -c "$1" 2>&1 | cat >>"@ROOT@/said.txt"; }
+mkdir -p bin && cp "$(command -v touch)" git && cp "$(command -v touch)" bash
+agent 'touch refused.txt'
+agent 'git status && touch behind.txt'
+agent 'git log $(touch inside.txt)'
+agent 'exec touch exec.txt'
+agent '/usr/bin/touch path.txt'
+agent 'env touch env.txt'
+agent 'sh -c "touch nested.txt"'
+agent '(sleep 1; touch later.txt) & :'
+agent './git disguised.txt'
+agent './bash shell.txt'
+agent 'PATH=.:$PATH; hash -r; git path.txt'
+agent 'cp README.md COPY.md'
+agent 'printf "touch %s" script.txt > script.sh; sh script.sh; chmod +x script.sh; ./script.sh'
+agent '/lib64/ld-linux-x86-64.so.2 /usr/bin/touch loader.txt'
+agent 'git -c alias.x="!sleep 0.1" x; git commit --allow-empty -qm "T-1: listed"; git mv README.md MOVED.md'
+agent 'echo by the shell > shell-did.txt'
+rm -f git bash
+"#;
+
+/// The sandbox refuses what a stage does not list to an agent that does not do so itself.
+#[test]
+fn any_agent_runs_only_the_commands_that_its_stage_lists() {
+    let sandbox = crate::common::Sandbox::shell(LISTED, TRIES);
+    sandbox.acquit(&["run", "Try it"]).must(3);
+    let said = crate::common::read(&sandbox.place("said.txt"));
+    let tree = sandbox.place("acquit/tasks/T-1/workspace/work");
+    let made: Vec<String> = std::fs::read_dir(&tree)
+        .expect("the tree")
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "txt" || kind == "md"))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let made: std::collections::BTreeSet<&str> = made.iter().map(String::as_str).collect();
+    assert_eq!(made, ["MOVED.md", "shell-did.txt"].into(), "{said}");
+    assert!(
+        said.contains("acquit: this stage may not run `touch refused.txt`. It may run: `git`, `printf ok`"),
+        "{said}"
+    );
+}
+
+/// A stage that halts at the first refused command ends there.
+#[test]
+fn a_command_that_is_not_listed_ends_the_leg_where_the_stage_says_so() {
+    let flow = LISTED.replace("mode =", "refused = \"halt\"\nmode =");
+    let sandbox = crate::common::Sandbox::shell(&flow, "bash -c 'touch x.txt'\nsleep 60\n");
+    sandbox.acquit(&["run", "Try it"]).must(3).said("`touch x.txt`, which is not among the commands");
+}
+
 /// SPEC: "Turn limit".
 #[test]
 fn claude_stops_at_the_turn_limit_of_its_stage() {
@@ -119,13 +182,17 @@ fn claude_stops_at_the_turn_limit_of_its_stage() {
 }
 
 #[test]
-fn the_check_of_a_workflow_warns_where_commands_are_only_told() {
+fn the_check_of_a_workflow_warns_where_commands_or_turns_are_not_held() {
     let limited = LISTED.replace("mode =", "turns = 40\nmode =");
     let sandbox = crate::common::Sandbox::new(crate::PROJECT, &limited, "");
-    let told = "stage `code`: the agent `bot` cannot be held to its `commands`: it is only told";
+    let commands =
+        "stage `code`: without a sandbox, the agent `bot` can run other commands than its `commands`";
     let turns = "stage `code`: the agent `bot` does not count its turns: `turns` has no effect";
-    sandbox.acquit(&["workflow", "check", "flow"]).must(0).says(told).said(turns);
+    let held = sandbox.acquit(&["workflow", "check", "flow"]).must(0).says(turns);
+    assert!(!held.err.contains(commands) && !held.out.contains(commands), "{held}");
     let config = crate::common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    sandbox.repo.write(".acquit/acquit.toml", &format!("sandbox = \"off\"\n{config}"));
+    sandbox.acquit(&["workflow", "check", "flow"]).must(0).said(commands);
     let claude = config.replace("adapter = \"scripted\"\nscript = \"script.toml\"", "adapter = \"claude\"");
     sandbox.repo.write(".acquit/acquit.toml", &claude);
     let json = sandbox.acquit(&["workflow", "check", "flow", "--json"]).must(0).json();

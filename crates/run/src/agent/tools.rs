@@ -1,4 +1,4 @@
-//! What `tools` of an agent definition means for each agent: which tools can be enforced, and how. A restricted
+//! What `tools` of an agent definition and `commands` of a stage mean for each agent: what is enforced, and how. A restricted
 //! definition is also stated in the prompt of every agent; this module says where the prompt is the only means.
 //!
 //! At a read-only stage, the harness moves aside whatever an agent leaves in the tree, so edits have no effect there.
@@ -7,6 +7,7 @@
 use acquit_core::config::{Adapter, Agent, Config};
 use acquit_core::ids::Name;
 use acquit_core::role::Tool;
+use acquit_core::sandbox::Mode as SandboxMode;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work, Workflow};
 
 use super::product::Support;
@@ -21,6 +22,8 @@ pub enum Hold {
     Lacking,
     /// The agent asks before using it, or should, and gets a no.
     Asking,
+    /// The sandbox refuses it.
+    Sandboxed,
     /// Only the prompt says so.
     Told,
 }
@@ -32,6 +35,7 @@ impl Hold {
             Self::Refused => "refused",
             Self::Lacking => "has none",
             Self::Asking => "refused where it asks",
+            Self::Sandboxed => "refused by the sandbox",
             Self::Told => "told",
         }
     }
@@ -62,11 +66,12 @@ pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
     }
 }
 
-/// Returns how commands that a stage does not list are withheld from this kind of agent.
+/// Returns how commands that a stage does not list are withheld from this kind of agent. Some agents refuse them by
+/// themselves, before they start a shell; to the others, the sandbox refuses them.
 pub fn hold_commands(adapter: &Adapter) -> Hold {
     match adapter {
         Adapter::Product { product } => Facts::of(*product).holds.commands,
-        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => Hold::Told,
+        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => Hold::Sandboxed,
     }
 }
 
@@ -105,7 +110,7 @@ pub fn unheld(workflow: &Workflow, config: &Config) -> Vec<String> {
         let Work::Agent(work) = &stage.work else { continue };
         let Some((name, agent)) = agent_of(work) else { continue };
         warnings.extend(unheld_tools(stage, work, &name, agent));
-        warnings.extend(unheld_commands(stage, work, &name, agent));
+        warnings.extend(unheld_commands(stage, work, &name, agent, config.sandbox));
         warnings.extend(unheld_turns(stage, &name, agent));
     }
     warnings
@@ -121,11 +126,17 @@ fn unheld_turns(stage: &Stage, name: &Name, agent: &Agent) -> Option<String> {
     })
 }
 
-fn unheld_commands(stage: &Stage, work: &AgentWork, name: &Name, agent: &Agent) -> Option<String> {
-    let told = !work.commands.is_empty() && hold_commands(&agent.adapter) == Hold::Told;
-    told.then(|| {
+fn unheld_commands(
+    stage: &Stage,
+    work: &AgentWork,
+    name: &Name,
+    agent: &Agent,
+    sandbox: SandboxMode,
+) -> Option<String> {
+    let needs_sandbox = hold_commands(&agent.adapter) == Hold::Sandboxed;
+    (!work.commands.is_empty() && needs_sandbox && sandbox == SandboxMode::Off).then(|| {
         format!(
-            "stage `{}`: the agent `{name}` cannot be held to its `commands`: it is only told",
+            "stage `{}`: without a sandbox, the agent `{name}` can run other commands than its `commands`",
             stage.name
         )
     })

@@ -292,7 +292,7 @@ fn start(
 }
 
 /// Returns the program by which people know an agent.
-fn program_of(agent: &Agent, launch: &Launch) -> OsString {
+pub(crate) fn program_of(agent: &Agent, launch: &Launch) -> OsString {
     match &agent.adapter {
         Adapter::Acp { run } => {
             super::program(run).map_or_else(|_| launch.program.clone(), |(program, _)| program)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
@@ -22,14 +22,15 @@ use acquit_core::workflow::{AgentWork, Refused, Work};
 
 use super::end::{self, Turn};
 use super::{backoff, earlier_files, review, session};
-use crate::agent::{self, Launch};
+use crate::agent::{self, Launch, tools};
 use crate::leg::blocked_connections::BlockedConnection;
 use crate::leg::budget::Allowance;
 use crate::leg::stall::{StallDetector, is_outage};
 use crate::leg::{GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, private, span};
 use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
-use crate::runtime::LegFolder;
+use crate::runtime::{LegFolder, Runtime};
+use crate::sandbox::Commands;
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
 use crate::turn_summary::TurnSummary;
@@ -248,6 +249,7 @@ pub(super) fn run(
         hosts: &launch.hosts,
         parts: &launch.parts,
         placed: &launch.placed,
+        commands: commands(job, &agent, &launch, ctx.runtime, working_tree),
     };
     let sandbox = ProgramSandbox::new(ctx, job, working_tree, "agent", network, &who)?;
     let settings = settings(ctx, &launch);
@@ -375,6 +377,42 @@ fn refused_commands(job: &Job<'_>, working_tree: &WorkingTree) -> Option<PathBuf
         }
         _ => None,
     }
+}
+
+/// Returns what the sandbox needs to know about the commands of a stage, if it lists any and the agent does not refuse
+/// others by itself.
+fn commands(
+    job: &Job<'_>,
+    agent: &Agent,
+    launch: &Launch,
+    runtime: &Runtime,
+    working_tree: &WorkingTree,
+) -> Option<Commands> {
+    let Work::Agent(work) = &job.stage.work else { return None };
+    let refuses_itself = tools::hold_commands(&agent.adapter) != tools::Hold::Sandboxed;
+    if work.commands.is_empty() || refuses_itself {
+        return None;
+    }
+    let program = PathBuf::from(agent::trial::program_of(agent, launch));
+    let path = launch.env.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path);
+    let found = path.and_then(|path| process::in_path(path, program.to_str()?));
+    let own = own_files(&found.unwrap_or(program)).into_iter();
+    let noted = refused_commands(job, working_tree)
+        .map(|_| working_tree.tree.join(".git").join(crate::workspace::REFUSED_COMMANDS));
+    Some(Commands {
+        listed: work.commands.clone(),
+        own: own.chain([runtime.spawner.helper.clone()]).collect(),
+        noted,
+    })
+}
+
+/// Returns the files that belong to a program. Many agents have helper programs beside theirs.
+fn own_files(program: &Path) -> Vec<PathBuf> {
+    let Ok(real) = program.canonicalize() else { return Vec::new() };
+    let modules = real.ancestors().filter(|path| path.ends_with("node_modules")).last();
+    let beside = || real.parent().filter(|folder| !["bin", "sbin"].iter().any(|name| folder.ends_with(name)));
+    let folder = modules.or_else(beside).map(Path::to_owned);
+    folder.into_iter().chain([real.clone()]).collect()
 }
 
 /// Returns the texts that may tell an agent where its model is: variables, arguments and files.

@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use acquit_core::config::Config;
-use acquit_core::event::Level;
+use acquit_core::event::{About, Body, Level};
 use acquit_core::sandbox::{Host, Mode, Network};
 
 use super::{Job, LegAbort, LegContext, WorkingTree, private, stage_home};
 use crate::process::Missing;
-use crate::sandbox::{PROXY_PORT, Policy, Reach, default_policy};
+use crate::sandbox::{Commands, PROXY_PORT, Policy, Reach, default_policy};
 use crate::{network, registry};
 
 /// The program to sandbox.
@@ -25,6 +25,8 @@ pub(crate) enum Who<'a> {
         parts: &'a [PathBuf],
         /// Files to place in its home: path relative to the home, and the file.
         placed: &'a [(PathBuf, PathBuf)],
+        /// The commands it may run, if its stage lists any.
+        commands: Option<Commands>,
     },
     /// A gate or setup. Its home is new each time, because files that an agent left there could influence the verdict.
     Check,
@@ -33,6 +35,8 @@ pub(crate) enum Who<'a> {
 pub(crate) struct ProgramSandbox {
     /// Policy file. `None` without a sandbox.
     pub(crate) policy: Option<PathBuf>,
+    /// Name of the program.
+    name: String,
     network: Network,
     log: PathBuf,
     /// Directory to remove when the program has ended.
@@ -53,7 +57,7 @@ impl ProgramSandbox {
         let folder = ctx.runtime.leg_folder(ctx.hold.leg);
         let log = folder.path().join(format!("network-{name}.jsonl"));
         if config.sandbox == Mode::Off {
-            return Ok(Self { policy: None, network, log, passing: None });
+            return Ok(Self { policy: None, name: name.to_owned(), network, log, passing: None });
         }
         let at =
             |error: std::io::Error| LegAbort::file("write the sandbox policy into", folder.path(), &error);
@@ -86,7 +90,7 @@ impl ProgramSandbox {
         let mut placed = placed.to_vec();
         let clients = registry::Clients::of(&ctx.runtime.environment);
         placed.extend(clients.write(&folder.path().join("clients")).map_err(at)?);
-        let policy = default_policy::policy(default_policy::Surroundings {
+        let mut policy = default_policy::policy(default_policy::Surroundings {
             config,
             home: &home,
             environment: &ctx.runtime.environment,
@@ -102,9 +106,12 @@ impl ProgramSandbox {
             reach: default_policy::reach(network, config, hosts, log.clone()),
         })
         .map_err(at)?;
+        if let Who::Agent { commands, .. } = who {
+            policy.commands.clone_from(commands);
+        }
         let file = folder.path().join(format!("policy-{name}.json"));
         write_policy(&file, &policy).map_err(at)?;
-        Ok(Self { policy: Some(file), network, log, passing })
+        Ok(Self { policy: Some(file), name: name.to_owned(), network, log, passing })
     }
 
     /// Returns the variables that the program needs: for its temporary files and the proxy.
@@ -154,7 +161,12 @@ impl ProgramSandbox {
     /// Reports the program's connections after its end, and removes what was created for it.
     pub(crate) fn end(&self, ctx: &mut LegContext<'_>, name: &str) {
         for line in network::summary(&network::read_log(&self.log)) {
-            ctx.notice(Level::Info, format!("{name}: {line}"));
+            let program = self.name.clone();
+            ctx.note(Body::Notice {
+                level: Level::Info,
+                text: format!("{name}: {}", line.text),
+                about: line.to_allow.map(|host| About::RefusedHost { program, host }),
+            });
         }
         if let Some(passing) = &self.passing {
             remove(passing);

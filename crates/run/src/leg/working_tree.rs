@@ -231,8 +231,13 @@ fn attempt(ctx: &LegContext<'_>, folder: &Path) -> Option<bool> {
         at: TREE.into(),
         what: What::Layered { lower: vec![lower], inside: PathBuf::new(), upper },
     });
-    let policy =
-        Policy { mode: Mode::Reduced, view, network: Reach::Nobody, resources: Resources::default() };
+    let policy = Policy {
+        mode: Mode::Reduced,
+        view,
+        network: Reach::Nobody,
+        resources: Resources::default(),
+        commands: None,
+    };
     let file = folder.join("policy.json");
     super::program_sandbox::write_policy(&file, &policy).ok()?;
     let spec = Spec {

@@ -21,10 +21,12 @@ pub enum Wall {
     Landlock,
     /// The system call filter (seccomp).
     Calls,
+    /// The list of commands, if the policy has one.
+    Commands,
 }
 
 /// All walls.
-pub const WALLS: [Wall; 8] = [
+pub const WALLS: [Wall; 9] = [
     Wall::Namespaces,
     Wall::Network,
     Wall::Proc,
@@ -33,6 +35,7 @@ pub const WALLS: [Wall; 8] = [
     Wall::Sockets,
     Wall::Landlock,
     Wall::Calls,
+    Wall::Commands,
 ];
 
 impl fmt::Display for Wall {
@@ -46,6 +49,7 @@ impl fmt::Display for Wall {
             Self::Sockets => "a barrier to Unix sockets of the machine",
             Self::Landlock => "Landlock",
             Self::Calls => "the filter of system calls",
+            Self::Commands => "the limit to listed commands",
         })
     }
 }

@@ -153,7 +153,8 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     for Entry { at, what } in mounts {
         view.show(at, what.clone());
     }
-    Ok(Policy { mode: config.sandbox, view: view.entries, network: reach, resources: config.resources })
+    let (mode, resources) = (config.sandbox, config.resources);
+    Ok(Policy { mode, view: view.entries, network: reach, resources, commands: None })
 }
 
 /// Returns a home without the user's files: empty at first, or with the caches that setup filled.

@@ -10,4 +10,4 @@ mod system;
 pub mod toolchains;
 mod view;
 
-pub use policy::{Entry, PROXY_PORT, Policy, Reach, What};
+pub use policy::{Commands, Entry, PROXY_PORT, Policy, Reach, What};

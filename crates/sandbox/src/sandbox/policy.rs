@@ -24,6 +24,22 @@ pub struct Policy {
     pub network: Reach,
     /// Its resource limits.
     pub resources: Resources,
+    /// The commands it may run. `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
+}
+
+/// The commands that a program may run. What a command runs in turn is not restricted, and neither is what a shell
+/// does by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commands {
+    /// Programs, or programs with their first arguments: `git`, `cargo test`.
+    pub listed: Vec<String>,
+    /// Files of the program itself and directories with its helper programs.
+    pub own: Vec<PathBuf>,
+    /// A file inside the sandbox that gets a line for each refused command.
+    pub noted: Option<PathBuf>,
 }
 
 /// A path in the program's file system.

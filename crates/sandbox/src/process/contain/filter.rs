@@ -143,6 +143,17 @@ fn number(call: c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 
+/// Builds the filter that asks init about every execution of a file. The other filter has denied the calls of other
+/// architectures, which have other numbers.
+pub(super) fn executions() -> Vec<sock_filter> {
+    let mut list = vec![load(NUMBER)];
+    for call in [libc::SYS_execve, libc::SYS_execveat] {
+        list.extend([only_if(number(call), 1), give(libc::SECCOMP_RET_USER_NOTIF)]);
+    }
+    list.push(give(libc::SECCOMP_RET_ALLOW));
+    list
+}
+
 /// Builds the filter program.
 pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
     let allow = || give(libc::SECCOMP_RET_ALLOW);

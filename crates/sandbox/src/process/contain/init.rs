@@ -11,9 +11,12 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, set_parent_p
 
 use super::super::status::{self, Failure, Step};
 use super::super::walls::{Missing, Wall};
+use super::commands::Guard;
 use super::landlock::Around;
+use super::network::Door;
 use super::output_writer::Streams;
 use super::plan::Plan;
+use super::program::Side;
 use super::sys::{self, Forked, Namespaces};
 use super::usage::{self, Enforcer, Usage, Written};
 use super::{NOT_STARTED, network, program, view};
@@ -63,11 +66,24 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
             }
         },
     };
+    let commands = policy.and_then(|policy| policy.commands.as_ref());
+    // Without a door, the program's process reports a missing wall.
+    let (inside, outside) = match commands.and_then(|_| Door::new().ok()) {
+        Some(door) => (Some(door.inside), Some(door.outside)),
+        None => (None, None),
+    };
     match sys::clone(Namespaces::Inherited) {
-        Ok(Forked::Child) => program::run(plan, policy, Around::View, pipe),
+        Ok(Forked::Child) => {
+            drop(outside);
+            program::run(plan, policy, Around::View, Side { pipe, door: inside })
+        }
         Ok(Forked::Parent(program)) => {
-            drop(pipe);
-            supervise(program, &report, usage)
+            drop((pipe, inside));
+            let guard = commands.zip(outside).and_then(|(commands, outside)| {
+                let listener = network::receive(&outside).ok()?.into_iter().next()?;
+                Some(Guard::new(listener, commands, &plan.cwd, sys::environment_path().as_deref()))
+            });
+            supervise(program, &report, usage, guard)
         }
         Err(errno) => {
             if let Some(pipe) = pipe {
@@ -136,9 +152,14 @@ fn own_proc() {
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
 
-fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>) -> ! {
+fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>, mut guard: Option<Guard>) -> ! {
     const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::CHILD];
     let mut due = Instant::now() + FIRST_LOOK;
+    let pending = guard.as_ref().and_then(|_| sys::signals(&SIGNALS).ok());
+    if pending.is_none() {
+        // Without an answer, the program would wait for ever. Without a guard, all executions fail.
+        guard = None;
+    }
     loop {
         // Use a deadline, not an idle timeout: a steady stream of dying orphans would postpone every check.
         if let Some(usage) = usage.as_mut().filter(|_| Instant::now() >= due) {
@@ -150,6 +171,9 @@ fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>) -> ! {
                     sys::exit(0)
                 }
             }
+        }
+        if let (Some(guard), Some(pending)) = (&mut guard, &pending) {
+            guard.until(pending.as_fd(), usage.as_ref().map(|_| due));
         }
         let signal = match &usage {
             None => Some(sys::wait_signal(&SIGNALS)),

@@ -106,6 +106,76 @@ pub(super) fn filter_calls(filter: &[libc::sock_filter]) -> Result<(), Errno> {
     .map(drop)
 }
 
+/// Applies a seccomp filter to this process and its future children, and returns the descriptor on which to answer the
+/// calls that it asks about.
+pub(super) fn listen_to_calls(filter: &[libc::sock_filter]) -> Result<OwnedFd, Errno> {
+    let len = libc::c_ushort::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
+    let program = libc::sock_fprog { len, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the kernel copies the filter, with the given length, and writes nothing.
+    let fd = result(unsafe {
+        let (mode, flag) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
+        libc::syscall(libc::SYS_seccomp, mode, flag, &raw const program)
+    })?;
+    let fd = c_int::try_from(fd).map_err(|_| Errno::BADF)?;
+    // SAFETY: the kernel just created this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A request of a process to execute a file. The process waits for the answer.
+pub(super) struct Call {
+    id: u64,
+    /// The thread that asks.
+    pub(super) pid: c_int,
+    /// The descriptor of the folder that a relative path starts from. `None` for the working directory.
+    pub(super) folder: Option<c_int>,
+    /// Address of the path.
+    pub(super) path: u64,
+    /// Address of the list of arguments.
+    pub(super) words: u64,
+}
+
+/// An answer to a [`Call`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The kernel performs the call.
+    Continue,
+    /// The call fails.
+    Refuse(Errno),
+}
+
+/// Waits for the next call.
+pub(super) fn next_call(listener: &OwnedFd) -> Result<Call, Errno> {
+    // SAFETY: all zeros is a valid value, and the kernel requires it.
+    let mut heard: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is valid for writes, and the number of the call contains its size.
+    result(c_long::from(unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut heard)
+    }))?;
+    let arguments = heard.data.args;
+    let pid = c_int::try_from(heard.pid).map_err(|_| Errno::SRCH)?;
+    // The kernel takes the lower half of the register, as a signed number.
+    #[allow(clippy::cast_possible_truncation, reason = "the upper half has no meaning")]
+    let folder = (arguments[0] as u32).cast_signed();
+    let id = heard.id;
+    Ok(if c_long::from(heard.data.nr) == libc::SYS_execveat {
+        let folder = Some(folder).filter(|folder| *folder != libc::AT_FDCWD);
+        Call { id, pid, folder, path: arguments[1], words: arguments[2] }
+    } else {
+        Call { id, pid, folder: None, path: arguments[0], words: arguments[1] }
+    })
+}
+
+/// Answers a call. If the process has ended meanwhile, nothing happens.
+pub(super) fn answer_call(listener: &OwnedFd, call: &Call, answer: Answer) {
+    let (error, flags) = match answer {
+        Answer::Continue => (0, u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(1)),
+        Answer::Refuse(errno) => (-errno.raw_os_error(), 0),
+    };
+    let response = libc::seccomp_notif_resp { id: call.id, val: 0, error, flags };
+    // SAFETY: the structure is valid, and the kernel only reads it.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const response) };
+}
+
 /// Returns the memory used by a socket's buffers, in bytes.
 pub(super) fn socket_memory(socket: impl AsFd) -> Result<u64, Errno> {
     const SO_MEMINFO: c_int = 55;

@@ -1,5 +1,7 @@
 //! The last walls, which the program's process builds around itself: rlimits, capabilities, Landlock, seccomp.
 
+use std::os::fd::{AsFd, OwnedFd};
+
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
 use rustix::thread::{
@@ -10,8 +12,8 @@ use rustix::thread::{
 use super::super::status::{Failure, Step};
 use super::super::walls::{Missing, Wall};
 use super::filter::{self, Sockets};
-use super::kernel;
 use super::landlock::{self, Around};
+use super::{kernel, network};
 use crate::sandbox::{Policy, Reach};
 
 /// Capabilities that root keeps inside, so that installers and archives work as usual. They give access to files of
@@ -24,8 +26,9 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::KILL);
 
-/// Builds the walls, and returns those that are missing. Only `exec` may follow.
-pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure> {
+/// Builds the walls, and returns those that are missing. Only `exec` may follow. `door` leads to init, which decides
+/// about executions.
+pub(super) fn close(policy: &Policy, around: Around, door: Option<&OwnedFd>) -> Result<Missing, Failure> {
     let refused = |errno| Failure::new(Step::Walls, errno);
     let mut missing = Missing::default();
     limit(policy, around).map_err(refused)?;
@@ -48,7 +51,17 @@ pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure>
         Err(Errno::NOSYS | Errno::INVAL) => missing.add(Wall::Calls),
         Err(errno) => return Err(refused(errno)),
     }
+    if policy.commands.is_some() && restrict_commands(door).is_err() {
+        missing.add(Wall::Commands);
+    }
     Ok(missing)
+}
+
+/// Lets init decide about executions.
+fn restrict_commands(door: Option<&OwnedFd>) -> Result<(), Errno> {
+    let door = door.ok_or(Errno::OPNOTSUPP)?;
+    let listener = kernel::listen_to_calls(&filter::executions())?;
+    network::pass(door, &[listener.as_fd()])
 }
 
 fn limit(policy: &Policy, around: Around) -> Result<(), Errno> {

@@ -16,6 +16,7 @@
 //! `init.rs`, inside the namespaces and before the program exists.
 
 mod cgroup;
+mod commands;
 mod cover;
 mod filter;
 mod hidden_memory;

@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::io::Errno;
@@ -64,13 +64,17 @@ pub(super) fn open(reach: &Reach, door: Option<OwnedFd>) -> Result<(), Errno> {
     for host in servers(hosts) {
         sockets.push(listen(host.port())?);
     }
-    let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
+    pass(&door, &sockets.iter().map(AsFd::as_fd).collect::<Vec<_>>())
+}
+
+/// Passes descriptors to the other side.
+pub(super) fn pass(door: &OwnedFd, descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut message = SendAncillaryBuffer::new(&mut space);
-    if !message.push(SendAncillaryMessage::ScmRights(&borrowed)) {
+    if !message.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(Errno::NOBUFS);
     }
-    sendmsg(&door, &[IoSlice::new(b"s")], &mut message, SendFlags::NOSIGNAL).map(drop)
+    sendmsg(door, &[IoSlice::new(b"s")], &mut message, SendFlags::NOSIGNAL).map(drop)
 }
 
 /// Outside: receives the sockets and starts the proxy on them. The proxy dies with this process.
@@ -100,7 +104,8 @@ pub(super) fn serve(hosts: &[Host], log: &std::path::Path, door: &OwnedFd) -> Re
     }
 }
 
-fn receive(door: &OwnedFd) -> Result<Vec<OwnedFd>, Errno> {
+/// Receives what the other side passes. Nothing, if it has ended.
+pub(super) fn receive(door: &OwnedFd) -> Result<Vec<OwnedFd>, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut message = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0; 1];

@@ -17,15 +17,30 @@ use super::{NOT_STARTED, lock, sys};
 use crate::sandbox::Policy;
 
 /// Executes the program, or reports why it failed.
-pub(super) fn run(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Option<OwnedFd>) -> ! {
-    let failure = become_program(plan, policy, around, pipe.as_ref());
+pub(super) fn run(plan: &Plan, policy: Option<&Policy>, around: Around, side: Side) -> ! {
+    let Side { pipe, door } = side;
+    let failure = become_program(plan, policy, around, pipe.as_ref(), door.as_ref());
     if let Some(pipe) = pipe {
         status::report_failure(pipe, failure);
     }
     sys::exit(NOT_STARTED)
 }
 
-fn become_program(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Option<&OwnedFd>) -> Failure {
+/// Connections of the program's process before it executes the program.
+pub(super) struct Side {
+    /// Reports a failure to start.
+    pub(super) pipe: Option<OwnedFd>,
+    /// Leads to init, if that decides about executions.
+    pub(super) door: Option<OwnedFd>,
+}
+
+fn become_program(
+    plan: &Plan,
+    policy: Option<&Policy>,
+    around: Around,
+    pipe: Option<&OwnedFd>,
+    door: Option<&OwnedFd>,
+) -> Failure {
     if let Err(errno) = setsid() {
         return Failure::new(Step::Session, errno);
     }
@@ -37,7 +52,7 @@ fn become_program(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Op
     }
     sys::reset_signals();
     if let Some(policy) = policy {
-        match lock::close(policy, around) {
+        match lock::close(policy, around, door) {
             Ok(missing) => {
                 if let Some(pipe) = pipe {
                     status::report_missing(pipe, missing);

@@ -20,6 +20,7 @@ use super::super::status::{self, Failure, Step};
 use super::super::walls::{Missing, Wall};
 use super::landlock::Around;
 use super::plan::Plan;
+use super::program::Side;
 use super::sys::{self, Forked, Namespaces};
 use super::{HELD, die_with_parent, program};
 use crate::sandbox::Policy;
@@ -52,7 +53,7 @@ pub(super) fn run(plan: &Plan, policy: Option<&Policy>, pipe: &mut Option<OwnedF
             if getppid() != Some(own) {
                 sys::exit(super::NOT_STARTED);
             }
-            program::run(plan, policy, Around::Machine, pipe.take())
+            program::run(plan, policy, Around::Machine, Side { pipe: pipe.take(), door: None })
         }
         Ok(Forked::Parent(program)) => {
             drop(pipe.take());

@@ -1,0 +1,562 @@
+//! Limits a program to the commands that its policy lists.
+//!
+//! The kernel stops every `execve` of the program and its descendants (seccomp user notification) and asks init, which
+//! knows the process tree. Allowed are:
+//!
+//! - the program itself, its own files, and shells
+//! - a listed command
+//! - everything that a listed command starts: `cargo test` needs compilers, linkers and the tests
+//!
+//! Everything else fails with `EACCES`, and its stderr says why. A shell that is no part of a listed command can still
+//! do what shells do by themselves (`echo x > file`), and so can the program: the list restricts commands, while files
+//! and hosts are restricted by the other walls.
+//!
+//! Init reads arguments from the memory of the caller. Machine code could change them after the check, so this wall
+//! does not hold against a program that attacks it. It holds against a model, which can only ask for commands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+use super::super::lookup;
+use super::super::procfs::Stat;
+use super::kernel::{self, Answer, Call};
+use crate::sandbox::Commands;
+
+/// Names of shells. Agents run every command through one.
+const SHELLS: [&str; 9] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "yash", "zsh"];
+/// Where shells are, beside the folders of `PATH`.
+const SHELL_FOLDERS: [&str; 4] = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
+/// Longest path or argument to read. The kernel's limit for a path.
+const LONGEST: usize = 4096;
+/// Most ancestors to look at.
+const DEEPEST: usize = 256;
+/// Number of remembered processes from which on those that ended are forgotten.
+const REMEMBERED: usize = 1024;
+
+/// Answers the program's requests to execute something.
+pub(super) struct Guard {
+    listener: Option<OwnedFd>,
+    rules: Rules,
+    noted: Option<PathBuf>,
+    /// The program's first process.
+    first: Option<Process>,
+    /// Processes that were allowed to become a listed command or one of its descendants.
+    free: Known,
+    /// Processes that became a shell and are no part of a listed command.
+    shells: Known,
+    /// Processes that became a file of the program. Such a file can be a script, which becomes its interpreter.
+    own: Known,
+}
+
+/// A process. The start time distinguishes it from a later one with the same pid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    pid: i32,
+    started: u64,
+}
+
+#[derive(Default)]
+struct Known {
+    processes: BTreeMap<i32, u64>,
+    /// Size at which to forget those that ended.
+    full: usize,
+}
+
+/// A request to execute a file.
+struct Request {
+    /// The path as the caller wrote it.
+    path: PathBuf,
+    /// The file, without symlinks.
+    file: PathBuf,
+    words: Vec<OsString>,
+}
+
+/// Where a request comes from.
+struct Origin {
+    /// From the caller up to the child of init.
+    lineage: Vec<Process>,
+    /// The file that the caller executes at present.
+    image: PathBuf,
+}
+
+/// What a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A part of the program.
+    Own,
+    /// A shell, whose own commands are restricted.
+    Shell,
+    /// A listed command, or what one starts.
+    Free,
+    /// Not allowed.
+    Refused,
+}
+
+/// What the policy allows, with files looked up before the program could change any.
+struct Rules {
+    listed: Vec<Listed>,
+    own: Vec<PathBuf>,
+    shells: BTreeSet<PathBuf>,
+}
+
+struct Listed {
+    program: String,
+    words: Vec<String>,
+    /// The files that `program` meant at the start. Empty if there were none.
+    files: BTreeSet<PathBuf>,
+}
+
+impl Guard {
+    pub(super) fn new(listener: OwnedFd, commands: &Commands, cwd: &Path, path: Option<&OsStr>) -> Self {
+        Self {
+            listener: Some(listener),
+            rules: Rules::new(commands, cwd, path),
+            noted: commands.noted.clone(),
+            first: None,
+            free: Known::default(),
+            shells: Known::default(),
+            own: Known::default(),
+        }
+    }
+
+    /// Answers requests until a signal is pending or `due` has passed.
+    pub(super) fn until(&mut self, signals: BorrowedFd<'_>, due: Option<Instant>) {
+        loop {
+            let left = due.map(|due| due.saturating_duration_since(Instant::now()));
+            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+            let mut polled = vec![PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+            if let Some(listener) = &self.listener {
+                polled.push(PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN));
+            }
+            match poll(&mut polled, timeout.as_ref()) {
+                Ok(0) => return,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let signalled = !polled[0].revents().is_empty();
+            let asked = polled.get(1).map_or(PollFlags::empty(), PollFd::revents);
+            drop(polled);
+            if asked.contains(PollFlags::IN) {
+                self.answer();
+            } else if !asked.is_empty() {
+                // No process of the program is left.
+                self.listener = None;
+            }
+            if signalled {
+                return;
+            }
+        }
+    }
+
+    fn answer(&mut self) {
+        let Some(listener) = &self.listener else { return };
+        let Ok(call) = kernel::next_call(listener) else { return };
+        let answer = self.judge(&call);
+        if let Some(listener) = &self.listener {
+            kernel::answer_call(listener, &call, answer);
+        }
+    }
+
+    fn judge(&mut self, call: &Call) -> Answer {
+        let Some(origin) = Origin::of(call) else { return Answer::Refuse(Errno::ACCESS) };
+        let caller = origin.lineage[0];
+        let first = *self.first.get_or_insert(caller);
+        if caller == first {
+            // It becomes the program, or a wrapper becomes what it wraps.
+            return Answer::Continue;
+        }
+        let request = match Request::of(call) {
+            Ok(request) => request,
+            // The kernel would say the same, unless the file appeared meanwhile.
+            Err(errno) => return Answer::Refuse(errno),
+        };
+        match self.kind(first, &origin, &request) {
+            Kind::Own => {
+                self.own.add(caller);
+                Answer::Continue
+            }
+            Kind::Shell => {
+                self.own.processes.remove(&caller.pid);
+                self.shells.add(caller);
+                Answer::Continue
+            }
+            Kind::Free => {
+                self.free.add(caller);
+                Answer::Continue
+            }
+            Kind::Refused => {
+                self.explain(call, &request);
+                Answer::Refuse(Errno::ACCESS)
+            }
+        }
+    }
+
+    fn kind(&self, first: Process, origin: &Origin, request: &Request) -> Kind {
+        let lineage = &origin.lineage;
+        if lineage.iter().any(|process| self.free.has(*process)) {
+            return Kind::Free;
+        }
+        if self.rules.lists(request) {
+            return Kind::Free;
+        }
+        let orphaned = !lineage.contains(&first);
+        let runs_shell = self.rules.shells.contains(&origin.image);
+        let runs_own = self.rules.is_own(&origin.image) || origin.image.as_os_str().is_empty();
+        if orphaned && !runs_shell && !runs_own {
+            // Its parents have ended. Only a listed command or a descendant of one executes another file.
+            return Kind::Free;
+        }
+        if self.rules.is_shell(request) {
+            return Kind::Shell;
+        }
+        if self.rules.is_own(&request.file) || self.own.has(lineage[0]) {
+            return Kind::Own;
+        }
+        let in_shell = orphaned || lineage.iter().any(|process| self.shells.has(*process));
+        // The program may start another of its kind, and a wrapper script what it wraps.
+        if !in_shell && (runs_shell || request.file == origin.image) {
+            return Kind::Own;
+        }
+        Kind::Refused
+    }
+
+    /// Tells the caller on its stderr, and records it.
+    fn explain(&self, call: &Call, request: &Request) {
+        let words: Vec<_> = request.words.iter().map(|word| word.to_string_lossy()).collect();
+        let listed: Vec<_> = self.rules.listed.iter().map(Listed::to_string).collect();
+        let clean = |text: &str| text.replace(|letter: char| letter.is_control(), " ");
+        let command: String = clean(&words.join(" ")).chars().take(120).collect();
+        let line = format!("acquit: this stage may not run `{command}`. It may run: {}\n", listed.join(", "));
+        tell(call.pid, line.as_bytes());
+        let Some(noted) = &self.noted else { return };
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(noted);
+        if let Ok(mut file) = file {
+            let _ = writeln!(file, "ran `{command}`, which is not among the commands of this stage");
+        }
+    }
+}
+
+/// Writes to the stderr of a process, if that is possible without waiting.
+fn tell(pid: i32, line: &[u8]) {
+    let stderr = format!("/proc/{pid}/fd/2");
+    let Ok(kind) = fs::metadata(&stderr).map(|meta| meta.file_type()) else { return };
+    if kind.is_fifo() {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        if let Ok(pipe) = OpenOptions::new().write(true).custom_flags(flags).open(&stderr) {
+            let _ = rustix::io::write(&pipe, line);
+        }
+    } else if kind.is_socket() {
+        let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(socket) =
+            process.and_then(|process| pidfd_getfd(process, 2, PidfdGetfdFlags::empty()).ok())
+        {
+            let _ = send(socket, line, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        }
+    }
+}
+
+impl Known {
+    fn add(&mut self, process: Process) {
+        self.processes.insert(process.pid, process.started);
+        if self.processes.len() >= self.full.max(REMEMBERED) {
+            self.processes
+                .retain(|pid, started| status(*pid).is_some_and(|(process, _)| process.started == *started));
+            self.full = self.processes.len() * 2;
+        }
+    }
+
+    fn has(&self, process: Process) -> bool {
+        self.processes.get(&process.pid) == Some(&process.started)
+    }
+}
+
+/// Returns a process and the pid of its parent.
+fn status(pid: i32) -> Option<(Process, i32)> {
+    let stat = Stat::of(pid).ok().flatten()?;
+    Some((Process { pid, started: stat.start }, stat.parent))
+}
+
+impl Origin {
+    fn of(call: &Call) -> Option<Self> {
+        // The caller can be a thread.
+        let about = fs::read_to_string(format!("/proc/{}/status", call.pid)).ok()?;
+        let group = about.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+        let mut lineage = Vec::new();
+        let mut next = group;
+        while next > 1 && lineage.len() < DEEPEST {
+            let Some((process, parent)) = status(next) else { break };
+            lineage.push(process);
+            next = parent;
+        }
+        // The kernel hides it for the first process until it has become the program.
+        let image = fs::read_link(format!("/proc/{group}/exe")).unwrap_or_default();
+        (!lineage.is_empty()).then_some(Self { lineage, image })
+    }
+}
+
+impl Request {
+    fn of(call: &Call) -> Result<Self, Errno> {
+        let memory = File::open(format!("/proc/{}/mem", call.pid)).map_err(|_| Errno::ACCESS)?;
+        let path = PathBuf::from(text(&memory, call.path)?);
+        let process = PathBuf::from(format!("/proc/{}", call.pid));
+        let folder = match call.folder {
+            None => process.join("cwd"),
+            Some(descriptor) => process.join(format!("fd/{descriptor}")),
+        };
+        // Only the process itself sees this as itself.
+        let own = path.strip_prefix("/proc/self").ok().map(|rest| process.join(rest));
+        let place = match own {
+            Some(own) => own,
+            None if path.as_os_str().is_empty() => folder,
+            None => folder.join(&path),
+        };
+        let file =
+            fs::canonicalize(place).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::ACCESS))?;
+        let mut words = Vec::new();
+        let mut at = call.words;
+        while words.len() < WORDS && at != 0 {
+            let mut pointer = [0; POINTER];
+            memory.read_exact_at(&mut pointer, at).map_err(|_| Errno::FAULT)?;
+            match u64::from_ne_bytes(pointer) {
+                0 => break,
+                word => words.push(text(&memory, word)?),
+            }
+            at += POINTER as u64;
+        }
+        Ok(Self { path, file, words })
+    }
+
+    /// Returns the name under which the file was called. Some programs are many in one file, and choose by the name.
+    fn name(&self) -> Option<&OsStr> {
+        let called = Path::new(self.words.first()?).file_name()?;
+        // A login shell has a dash before its name.
+        let called = called.as_bytes().strip_prefix(b"-").map_or(called, OsStr::from_bytes);
+        (self.path.file_name() == Some(called)).then_some(called)
+    }
+}
+
+/// Size of an address. The filter allows no other architecture than that of acquit.
+const POINTER: usize = 8;
+
+/// Most words of a command to look at. No listed command has more.
+const WORDS: usize = 32;
+
+/// Reads a string of a process.
+fn text(memory: &File, at: u64) -> Result<OsString, Errno> {
+    let mut text = Vec::new();
+    // Read up to the end of a page each time: the next one may not exist.
+    while text.len() < LONGEST {
+        let from = at + text.len() as u64;
+        let mut part = vec![0; LONGEST - usize::try_from(from % LONGEST as u64).unwrap_or(0)];
+        memory.read_exact_at(&mut part, from).map_err(|_| Errno::FAULT)?;
+        if let Some(end) = part.iter().position(|byte| *byte == 0) {
+            text.extend_from_slice(&part[..end]);
+            return Ok(OsString::from_vec(text));
+        }
+        text.extend_from_slice(&part);
+    }
+    text.truncate(LONGEST);
+    Ok(OsString::from_vec(text))
+}
+
+impl Rules {
+    fn new(commands: &Commands, cwd: &Path, path: Option<&OsStr>) -> Self {
+        let real = |file: PathBuf| fs::canonicalize(cwd.join(file)).ok();
+        let found = |name: &str| lookup::candidates(OsStr::new(name), path).into_iter().filter_map(real);
+        let listed = commands.listed.iter().filter_map(|line| {
+            let mut words = line.split_ascii_whitespace().map(str::to_owned);
+            let program = words.next()?;
+            // What is in the working tree is found when it is called: it may be built first.
+            let files = if program.contains('/') { BTreeSet::new() } else { found(&program).collect() };
+            Some(Listed { files, program: absolute(cwd, program), words: words.collect() })
+        });
+        let beside = SHELL_FOLDERS
+            .iter()
+            .flat_map(|folder| SHELLS.iter().map(move |name| Path::new(folder).join(name)))
+            .filter_map(real);
+        let shells = SHELLS.iter().flat_map(|name| found(name)).chain(beside).collect();
+        let own = commands.own.iter().cloned().filter_map(real).collect();
+        Self { listed: listed.collect(), own, shells }
+    }
+
+    fn lists(&self, request: &Request) -> bool {
+        self.listed.iter().any(|listed| listed.is(request))
+    }
+
+    fn is_shell(&self, request: &Request) -> bool {
+        let named = request.name().is_some_and(|name| SHELLS.iter().any(|shell| name == *shell));
+        named && self.shells.contains(&request.file)
+    }
+
+    fn is_own(&self, file: &Path) -> bool {
+        self.own.iter().any(|own| file.starts_with(own))
+    }
+}
+
+/// Makes a program of the working tree absolute. A name stays a name.
+fn absolute(cwd: &Path, program: String) -> String {
+    if !program.contains('/') {
+        return program;
+    }
+    let path: PathBuf = cwd.join(program).components().filter(|part| *part != Component::CurDir).collect();
+    path.to_string_lossy().into_owned()
+}
+
+impl Listed {
+    fn is(&self, request: &Request) -> bool {
+        let means = if self.program.contains('/') {
+            fs::canonicalize(&self.program).is_ok_and(|file| file == request.file)
+        } else {
+            let named = request.name().is_some_and(|name| name == OsStr::new(&self.program));
+            named && (self.files.is_empty() || self.files.contains(&request.file))
+        };
+        means
+            && self
+                .words
+                .iter()
+                .enumerate()
+                .all(|(at, word)| request.words.get(at + 1).is_some_and(|given| given == OsStr::new(word)))
+    }
+}
+
+impl std::fmt::Display for Listed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}", self.program)?;
+        self.words.iter().try_for_each(|word| write!(f, " {word}"))?;
+        write!(f, "`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shells and a tool in a folder of their own, as a machine has them.
+    struct Machine {
+        folder: tempfile::TempDir,
+        guard: Guard,
+    }
+
+    const FIRST: Process = Process { pid: 2, started: 7 };
+    const SHELL: Process = Process { pid: 3, started: 8 };
+    const COMMAND: Process = Process { pid: 4, started: 9 };
+
+    impl Machine {
+        fn new(listed: &[&str]) -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            let bin = fs::canonicalize(folder.path()).expect("itself").join("bin");
+            fs::create_dir_all(bin.join("agent")).expect("a folder");
+            for name in ["git", "touch", "cargo", "bash", "node", "rustup", "agent/main"] {
+                fs::write(bin.join(name), "").expect("a file");
+            }
+            let _ = std::os::unix::fs::symlink("rustup", bin.join("rustc"));
+            let commands = Commands {
+                listed: listed.iter().map(|&line| line.to_owned()).collect(),
+                own: vec![bin.join("agent")],
+                noted: None,
+            };
+            let (read, _) = rustix::pipe::pipe().expect("a pipe");
+            let mut guard = Guard::new(read, &commands, &bin, Some(bin.as_os_str()));
+            guard.shells.add(SHELL);
+            guard.free.add(COMMAND);
+            Self { folder, guard }
+        }
+
+        fn bin(&self) -> PathBuf {
+            fs::canonicalize(self.folder.path()).expect("itself").join("bin")
+        }
+
+        fn kind(&self, lineage: &[Process], image: &str, path: &str, words: &[&str]) -> Kind {
+            let path = self.bin().join(path);
+            let file = fs::canonicalize(&path).expect("a file");
+            let words = words.iter().map(OsString::from).collect();
+            let origin = Origin { lineage: lineage.to_vec(), image: self.bin().join(image) };
+            self.guard.kind(FIRST, &origin, &Request { path, file, words })
+        }
+    }
+
+    const NEW: Process = Process { pid: 9, started: 99 };
+
+    #[test]
+    fn only_listed_commands_start_in_a_shell_and_what_they_start_is_free() {
+        let machine = Machine::new(&["git", "cargo test"]);
+        let in_shell = [NEW, SHELL, FIRST];
+        for (path, words, kind) in [
+            ("git", &["git", "status"][..], Kind::Free),
+            ("cargo", &["cargo", "test", "--lib"], Kind::Free),
+            ("cargo", &["cargo", "publish"], Kind::Refused),
+            ("cargo", &["cargo"], Kind::Refused),
+            ("touch", &["touch", "x"], Kind::Refused),
+            // A name is no disguise.
+            ("touch", &["git", "x"], Kind::Refused),
+            ("git", &["touch", "x"], Kind::Refused),
+            ("bash", &["bash", "-c", "touch x"], Kind::Shell),
+            ("bash", &["-bash"], Kind::Shell),
+            ("bash", &["touch"], Kind::Refused),
+            ("node", &["node", "-e", ""], Kind::Refused),
+        ] {
+            assert_eq!(machine.kind(&in_shell, "bash", path, words), kind, "{words:?}");
+        }
+        assert_eq!(machine.kind(&[NEW, COMMAND, SHELL, FIRST], "cargo", "touch", &["touch"]), Kind::Free);
+        assert_eq!(machine.kind(&[NEW, COMMAND, SHELL, FIRST], "bash", "touch", &["touch"]), Kind::Free);
+    }
+
+    #[test]
+    fn the_program_itself_starts_its_own_files_and_no_other_commands() {
+        let machine = Machine::new(&["git"]);
+        let direct = [NEW, FIRST];
+        let kind = |path, words: &[&str]| machine.kind(&direct, "agent/main", path, words);
+        assert_eq!(kind("agent/main", &["main"]), Kind::Own);
+        assert_eq!(kind("touch", &["touch"]), Kind::Refused);
+        assert_eq!(kind("bash", &["bash"]), Kind::Shell);
+        // An interpreter starts itself again, but not from a shell.
+        assert_eq!(machine.kind(&direct, "node", "node", &["node"]), Kind::Own);
+        assert_eq!(machine.kind(&[NEW, SHELL, FIRST], "bash", "node", &["node"]), Kind::Refused);
+    }
+
+    #[test]
+    fn an_orphan_is_what_it_executes() {
+        let machine = Machine::new(&["git"]);
+        assert_eq!(machine.kind(&[NEW], "git", "touch", &["touch"]), Kind::Free);
+        assert_eq!(machine.kind(&[NEW], "bash", "touch", &["touch"]), Kind::Refused);
+        assert_eq!(machine.kind(&[NEW], "agent/main", "touch", &["touch"]), Kind::Refused);
+    }
+
+    #[test]
+    fn a_pid_that_is_used_again_is_another_process() {
+        let machine = Machine::new(&["git"]);
+        let reused = Process { started: COMMAND.started + 1, ..COMMAND };
+        assert_eq!(machine.kind(&[NEW, reused, SHELL, FIRST], "bash", "touch", &["touch"]), Kind::Refused);
+    }
+
+    #[test]
+    fn one_file_with_many_names_is_only_what_it_is_called() {
+        let machine = Machine::new(&["rustc"]);
+        let in_shell = [NEW, SHELL, FIRST];
+        assert_eq!(machine.kind(&in_shell, "bash", "rustc", &["rustc"]), Kind::Free);
+        assert_eq!(machine.kind(&in_shell, "bash", "rustup", &["rustup"]), Kind::Refused);
+        assert_eq!(machine.kind(&in_shell, "bash", "rustup", &["rustc"]), Kind::Refused);
+    }
+
+    #[test]
+    fn a_file_of_the_working_tree_is_listed_by_its_path() {
+        let mut machine = Machine::new(&["./agent/main check", "touch"]);
+        machine.guard.rules.own.clear();
+        let in_shell = [NEW, SHELL, FIRST];
+        assert_eq!(machine.kind(&in_shell, "bash", "agent/main", &["./agent/main", "check"]), Kind::Free);
+        assert_eq!(machine.kind(&in_shell, "bash", "agent/main", &["./agent/main", "deploy"]), Kind::Refused);
+    }
+}
