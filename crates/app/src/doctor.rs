@@ -1,6 +1,7 @@
 //! Examines what this machine can enforce, what it cannot, and the consequences.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use acquit_core::event::Body;
 use acquit_core::sandbox::Mode;
@@ -13,19 +14,34 @@ use crate::error::Error;
 
 /// Returns the capabilities of this machine, its store and the project.
 pub fn examine(app: &App) -> Vec<Ability> {
-    let mut list =
-        Machine::here(acquit_run::process::contain::landlock_version(), app.runtime.spawner.helper.clone())
-            .abilities();
+    let machine =
+        Machine::here(acquit_run::process::contain::landlock_version(), app.runtime.spawner.helper.clone());
+    let mut list = machine.abilities();
+    let places = app.source().ok().map(|source| ("the repository", source.git_dir().to_owned()));
+    let places = places.into_iter().chain([("acquit's home", app.runtime.home.clone())]);
+    list.extend(places.filter_map(|(what, path)| on_windows(&machine, what, &path)));
     list.push(Ability::new("version of git", Need::Always, git_found(app), "no task can run"));
+    list.extend(author_found(app));
     list.push(Ability::new("store", Need::Always, store_found(app), "no task can be made or looked at"));
     list.push(Ability::new(
-        "language of agents",
+        "agent output",
         Need::Useful,
         records_found(app),
         "such records are kept in the legs' output, and nothing follows from them",
     ));
     list.extend(project_found(app));
     list
+}
+
+/// Returns a warning about a directory on a Windows drive.
+fn on_windows(machine: &Machine, what: &str, path: &Path) -> Option<Ability> {
+    let drive = machine.windows_drive(path)?;
+    let lack = Lack::mended(
+        format!("{what} is on the Windows drive {}", drive.display()),
+        "move it into your Linux home",
+    );
+    let without = "git, setup and gates are many times slower, file modes are lost, and locks may not hold";
+    Some(Ability::new("Linux file system", Need::Useful, Err(lack), without))
 }
 
 /// Returns whether everything tasks need is available.
@@ -45,6 +61,22 @@ pub fn git_found(app: &App) -> Found {
     }
 }
 
+/// Returns the author of commits in the repository of the current directory.
+fn author_found(app: &App) -> Option<Ability> {
+    let author = app.source().ok()?.identity(&app.runtime.git, app.surroundings.user_home.as_deref());
+    let words = format!("{} <{}>", author.name(), author.email());
+    let without = format!("the author of commits is {words}");
+    let found = if author.is_complete() {
+        Ok(words)
+    } else {
+        Err(Lack::mended(
+            "git has no user.name or no user.email",
+            "git config --global user.name \"Your Name\" && git config --global user.email you@example.com",
+        ))
+    };
+    Some(Ability::new("author of commits", Need::Useful, found, &without))
+}
+
 /// Opens the store. Creates a missing store, like any other command.
 fn store_found(app: &App) -> Found {
     app.store().map_err(lack)?;
@@ -55,7 +87,7 @@ fn store_found(app: &App) -> Found {
 fn records_found(app: &App) -> Found {
     let unknown = app.store().and_then(|mut store| unknown_records(store.as_mut())).map_err(lack)?;
     if unknown.is_empty() {
-        return Ok("all that agents printed lately is understood".to_owned());
+        return Ok("all recent records parsed".to_owned());
     }
     let words: Vec<String> = unknown.iter().map(|(kind, count)| format!("{kind} ({count} times)")).collect();
     let why = format!("agents printed records of unknown kinds: {}", words.join(", "));

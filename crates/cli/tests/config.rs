@@ -89,7 +89,7 @@ fn what_agents_say_and_nobody_knows_is_counted_by_doctor() {
                   { print = '{\"type\":\"unknown\",\"kind\":\"telepathy\"}' },\n{ write = \"work.txt\", content = \"x\" },\n]\n";
     let sandbox = Sandbox::scripted(WORKFLOW, script);
     let before = sandbox.acquit(&["doctor"]);
-    before.said("all that agents printed lately is understood");
+    before.said("all recent records parsed");
     sandbox.run_to(0);
     sandbox.acquit(&["doctor"]).said("scripted: telepathy (2 times)");
 }

@@ -31,6 +31,12 @@ impl Identity {
         Self { name: "acquit".into(), email: "acquit@localhost".into() }
     }
 
+    /// Returns whether neither part is acquit's own.
+    pub fn is_complete(&self) -> bool {
+        let neutral = Self::neutral();
+        self.name != neutral.name && self.email != neutral.email
+    }
+
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
@@ -51,5 +57,6 @@ mod tests {
         let id = Identity::new("Ada <x>\nLovelace", " ada@example.org ");
         assert_eq!((id.name(), id.email()), ("Ada xLovelace", "ada@example.org"));
         assert_eq!(Identity::new("..", "<>"), Identity::neutral());
+        assert!(id.is_complete() && !Identity::new("Ada", "").is_complete());
     }
 }

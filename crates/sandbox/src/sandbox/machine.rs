@@ -97,6 +97,15 @@ pub struct Machine {
     pub is_delegated: fn(&Path) -> bool,
 }
 
+/// The Windows Subsystem for Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wsl {
+    /// Version 1, which translates system calls and has no Linux kernel.
+    One,
+    /// Version 2, a virtual machine with a Linux kernel by Microsoft.
+    Two,
+}
+
 /// The user that acquit runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
@@ -117,6 +126,10 @@ pub(crate) const LANDLOCK: u32 = 2;
 /// The first Landlock ABI that covers Unix sockets with a path.
 const SOCKETS: u32 = 9;
 const NEWER_KERNEL: &str = "use a newer kernel";
+/// How to get a newer kernel in WSL, where the distribution does not install one.
+const NEWER_WSL: &str = "run `wsl --update` in Windows, then `wsl --shutdown`";
+/// Types of file systems that WSL uses for the drives of Windows.
+const WINDOWS_DRIVES: [&str; 3] = ["9p", "drvfs", "virtiofs"];
 
 /// Major and minor version of the kernel or of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,6 +161,22 @@ impl Machine {
 
     /// Checks all abilities.
     pub fn abilities(&self) -> Vec<Ability> {
+        let wsl = self.wsl().map(|wsl| {
+            let found = match wsl {
+                Wsl::Two => Ok("version 2; Windows programs do not start in the sandbox".to_owned()),
+                Wsl::One => Err(Lack::mended(
+                    "version 1 has no Linux kernel",
+                    "convert it in Windows: `wsl --set-version <distribution> 2`",
+                )),
+            };
+            Ability::new("WSL", Need::Wall, found, "no sandbox can be built")
+        });
+        let mut list = self.own_abilities();
+        list.splice(0..0, wsl);
+        list
+    }
+
+    fn own_abilities(&self) -> Vec<Ability> {
         vec![
             Ability::new(
                 "user namespaces",
@@ -205,6 +234,39 @@ impl Machine {
                 "programs with many files or connections at a time may fail",
             ),
         ]
+    }
+
+    fn wsl(&self) -> Option<Wsl> {
+        let release = self.release.to_lowercase();
+        // The kernels of both are named after Microsoft. A kernel that the user built for version 2 need not be.
+        let two = release.contains("wsl2") || self.text("proc/sys/fs/binfmt_misc/WSLInterop").is_some();
+        match (release.contains("microsoft"), two) {
+            (_, true) => Some(Wsl::Two),
+            // Version 1 calls itself 4.4.
+            (true, false) if self.at_least(Version(4, 19)) => Some(Wsl::Two),
+            (true, false) => Some(Wsl::One),
+            (false, false) => None,
+        }
+    }
+
+    /// Returns how to get a newer kernel.
+    fn newer_kernel<'a>(&self, elsewhere: &'a str) -> &'a str {
+        if self.wsl().is_some() { NEWER_WSL } else { elsewhere }
+    }
+
+    /// Returns the mount point of the Windows drive that has this path, if this is WSL and the path is on one.
+    pub fn windows_drive(&self, path: &Path) -> Option<PathBuf> {
+        self.wsl()?;
+        let mounts = self.text("proc/self/mounts")?;
+        let deepest = mounts
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split(' ').skip(1);
+                Some((PathBuf::from(words.next()?.replace("\\040", " ")), words.next()?))
+            })
+            .filter(|(at, _)| path.starts_with(at))
+            .max_by_key(|(at, _)| at.components().count())?;
+        WINDOWS_DRIVES.contains(&deepest.1).then_some(deepest.0)
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -269,11 +331,19 @@ impl Machine {
             Some(abi @ LANDLOCK..) => Ok(format!("ABI {abi}")),
             Some(abi) => Err(Lack::mended(
                 format!("the kernel has ABI {abi}, older than {LANDLOCK}"),
-                "use a kernel from 5.19 on; Ubuntu 22.04 has one as linux-generic-hwe-22.04",
+                self.newer_kernel(
+                    "use a kernel from 5.19 on; Ubuntu 22.04 has one as linux-generic-hwe-22.04",
+                ),
             )),
             None => Err(Lack::mended(
                 "the kernel does not have it on",
-                "use a kernel from 5.19 on, with `landlock` in its boot option lsm=",
+                match self.wsl() {
+                    // Microsoft's kernels have it on since 5.15.
+                    Some(_) => {
+                        "remove `lsm=` and `kernel=` from .wslconfig in Windows, or add `landlock` to the first"
+                    }
+                    None => "use a kernel from 5.19 on, with `landlock` in its boot option lsm=",
+                },
             )),
         }
     }
@@ -291,7 +361,7 @@ impl Machine {
     fn overlays(&self) -> Found {
         if !self.at_least(OVERLAY_IN_NAMESPACE) {
             let why = format!("the kernel is {}, older than {OVERLAY_IN_NAMESPACE}", self.release);
-            return Err(Lack::mended(why, NEWER_KERNEL));
+            return Err(Lack::mended(why, self.newer_kernel(NEWER_KERNEL)));
         }
         let known = self.text("proc/filesystems").unwrap_or_default();
         if known.lines().any(|line| line.split_whitespace().last() == Some("overlay")) {
@@ -311,7 +381,7 @@ impl Machine {
             Ok(format!("kernel {}", self.release))
         } else {
             let why = format!("the kernel is {}, older than {PIDS_PER_NAMESPACE}", self.release);
-            Err(Lack::mended(why, NEWER_KERNEL))
+            Err(Lack::mended(why, self.newer_kernel(NEWER_KERNEL)))
         }
     }
 
@@ -340,8 +410,9 @@ impl Machine {
     fn inotify(&self) -> Found {
         self.user_namespaces()?;
         let most = self.text("proc/sys/user/max_inotify_instances");
-        most.map(|most| format!("a quarter of {most} instances"))
-            .ok_or_else(|| Lack::mended("the kernel has no limit for a namespace", NEWER_KERNEL))
+        most.map(|most| format!("a quarter of {most} instances")).ok_or_else(|| {
+            Lack::mended("the kernel has no limit for a namespace", self.newer_kernel(NEWER_KERNEL))
+        })
     }
 }
 

@@ -13,13 +13,13 @@ const GOOD: [(&str, &str); 6] = [
 
 const BY_CGROUP: &str = "memory limit by cgroup";
 
-/// Returns the missing abilities of a machine that has everything, except for these files and this kernel.
-fn missing(
+/// Makes a machine that has everything, except for these files and this kernel.
+fn machine(
     files: &[(&str, &str)],
     release: &str,
     landlock: Option<u32>,
     user: User,
-) -> Vec<(String, String)> {
+) -> (tempfile::TempDir, Machine) {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in GOOD.iter().chain(files) {
         let path = folder.path().join(path);
@@ -34,6 +34,17 @@ fn missing(
         program: "/opt/acquit".into(),
         is_delegated: |folder| folder.ends_with("a.scope"),
     };
+    (folder, machine)
+}
+
+/// Returns the missing abilities of a machine.
+fn missing(
+    files: &[(&str, &str)],
+    release: &str,
+    landlock: Option<u32>,
+    user: User,
+) -> Vec<(String, String)> {
+    let (_folder, machine) = machine(files, release, landlock, user);
     let mut list = machine.abilities();
     // This depends on the machine that runs the test.
     list.retain(|ability| ability.name != "open files");
@@ -120,4 +131,48 @@ fn versions_are_found_in_what_programs_say() {
     assert_eq!(Version::in_text("6.18.44-x"), Some(Version(6, 18)));
     assert_eq!(Version::in_text("none"), None);
     assert!(Version(6, 9) < Version(6, 14) && Version(5, 99) < Version(6, 0));
+}
+
+#[test]
+fn wsl_2_is_a_linux_and_its_kernel_comes_from_windows() {
+    let wsl = |release, landlock| {
+        let (_folder, machine) = machine(&[], release, landlock, User::Ordinary);
+        let mut list = machine.abilities();
+        list.retain(|one| one.name != "open files");
+        list
+    };
+    let lacks = |release, landlock| {
+        let list = wsl(release, landlock).into_iter().filter(|one| !one.is_there());
+        list.map(|one| (one.name, one.mend.unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let now = wsl("6.18.33.1-microsoft-standard-WSL2", Some(7));
+    assert_eq!((now[0].name.as_str(), now.iter().all(Ability::is_there)), ("WSL", true), "{now:?}");
+    let owned = |name: &str, mend: &str| (name.to_owned(), mend.to_owned());
+    assert_eq!(
+        lacks("6.6.87.2-microsoft-standard-WSL2", Some(3)),
+        [owned("process limit of a namespace", NEWER_WSL)]
+    );
+    assert_eq!(lacks("5.15.90.1-microsoft-standard-WSL2", Some(1))[0], owned("Landlock", NEWER_WSL));
+    let (name, mend) = lacks("6.18.33.1-microsoft-standard-WSL2", None).swap_remove(0);
+    assert!(name == "Landlock" && mend.contains(".wslconfig"), "{mend}");
+    // A kernel of the user's own is recognized by how Windows programs start.
+    let interop = [("proc/sys/fs/binfmt_misc/WSLInterop", "enabled\n")];
+    let (_folder, own) = machine(&interop, "6.18.1-mine", Some(7), User::Ordinary);
+    assert_eq!(own.abilities()[0].name, "WSL");
+    let (name, mend) = lacks("4.4.0-19041-Microsoft", None).swap_remove(0);
+    assert!(name == "WSL" && mend.contains("--set-version"), "{mend}");
+}
+
+#[test]
+fn a_path_on_a_windows_drive_is_found_in_wsl_only() {
+    let mounts = "/dev/sdc / ext4 rw 0 0\nC:\\134 /mnt/c 9p rw,aname=drvfs 0 0\n/dev/sdd /mnt/c/disk ext4 rw 0 0\n\
+                  D:\\134 /mnt/my\\040drive virtiofs rw 0 0\n";
+    let files = [("proc/self/mounts", mounts)];
+    let (_folder, wsl) = machine(&files, "6.18.33.1-microsoft-standard-WSL2", Some(7), User::Ordinary);
+    let drive = |path: &str| wsl.windows_drive(Path::new(path));
+    assert_eq!(drive("/mnt/c/Users/me/project"), Some("/mnt/c".into()));
+    assert_eq!(drive("/mnt/my drive/x"), Some("/mnt/my drive".into()));
+    assert_eq!((drive("/srv/me/project"), drive("/mnt/c/disk/x"), drive("/mnt/cx")), (None, None, None));
+    let (_folder, other) = machine(&files, "6.18.1", Some(7), User::Ordinary);
+    assert_eq!(other.windows_drive(Path::new("/mnt/c/x")), None);
 }
