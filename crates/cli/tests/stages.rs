@@ -10,6 +10,8 @@
 
 #[path = "stages/agents.rs"]
 mod agents;
+#[path = "stages/between.rs"]
+mod between;
 #[path = "stages/collect.rs"]
 mod collect;
 mod common;
@@ -25,6 +27,8 @@ mod modules;
 mod settings;
 #[path = "stages/stores.rs"]
 mod stores;
+#[path = "stages/unchanged.rs"]
+mod unchanged;
 #[path = "common/user.rs"]
 mod user;
 
@@ -108,6 +112,35 @@ fn a_missing_wall_is_refused_before_a_task_is_made() {
         let own = "a_missing_wall_is_refused_before_a_task_is_made";
         let programs = [("ACQUIT_TEST_BINARY", acquit.as_path())];
         user::run(user::Machine::WithoutUserNamespaces, &[own], &programs, &[INSIDE]);
+    }
+}
+
+/// All of it as an ordinary user; the ordinary run tries what differs.
+#[test]
+fn soak_an_ordinary_user_has_every_wall_between_stages() {
+    let tests = [
+        "agents::nothing_that_one_stage_leaves_is_found_by_the_next",
+        "agents::nothing_that_git_does_not_show_is_found_by_the_next_stage",
+        "agents::a_leg_cannot_keep_the_next_from_starting",
+        "agents::what_legs_leave_on_the_disk_has_no_secret_when_the_task_ends",
+        "between::a_fix_with_another_network_has_a_home_of_its_own",
+        "between::committed_files_do_not_take_the_place_of_what_setup_installed",
+        "between::names_of_files_for_the_next_stage_are_data",
+        "collect::no_program_of_the_agents_is_run_by_acquits_git",
+        "collect::nothing_that_is_not_what_it_seems_stops_or_misleads_the_collection",
+        "collect::a_report_that_is_not_a_file_is_no_report_and_nobody_waits_for_it",
+        "gates::a_program_that_setup_installed_is_not_the_agents_to_replace",
+        "gates::ignored_files_and_the_agents_repository_have_no_say",
+        "gates::setup_sees_committed_files_only",
+        "layers::code_of_an_agent_makes_no_layer_that_others_see",
+        "modules::hostile_submodules_end_in_a_question_or_do_no_harm",
+        "settings::settings_from_which_agents_start_programs_are_refused",
+        "stores::two_stores_over_one_home_and_one_repository_never_meet",
+        "unchanged::nothing_is_handed_on_in_files_that_git_takes_for_unchanged",
+    ];
+    let acquit = common::binary();
+    if user::can_become_one() {
+        user::run(user::Machine::Whole, &tests, &[("ACQUIT_TEST_BINARY", &acquit)], &[]);
     }
 }
 

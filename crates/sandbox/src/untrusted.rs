@@ -55,14 +55,24 @@ pub fn plain(root: &Path, relative: &str, limit: u64) -> Option<Vec<u8>> {
 /// Describes what is at `path` if it exists and is not a regular file.
 pub fn not_a_file(path: &Path) -> Option<&'static str> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
+    (!kind.is_file()).then(|| words(kind))
+}
+
+/// Describes what is at `path` if it exists and is not a folder.
+pub fn not_a_folder(path: &Path) -> Option<&'static str> {
+    let kind = fs::symlink_metadata(path).ok()?.file_type();
+    (!kind.is_dir()).then(|| words(kind))
+}
+
+fn words(kind: fs::FileType) -> &'static str {
     if kind.is_file() {
-        None
+        "a file"
     } else if kind.is_symlink() {
-        Some("a link")
+        "a link"
     } else if kind.is_dir() {
-        Some("a folder")
+        "a folder"
     } else {
-        Some("neither a file nor a folder")
+        "neither a file nor a folder"
     }
 }
 

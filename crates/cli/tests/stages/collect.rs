@@ -59,7 +59,7 @@ const PROGRAMS: [Attack; 9] = [
 ];
 
 /// Things that are not what they seem to be.
-const THINGS: [Attack; 18] = [
+const THINGS: [Attack; 20] = [
     ("a repository elsewhere", "rm -rf .git; echo 'gitdir: @REPO@/.git' > .git"),
     ("a repository through a link", "rm -rf .git; ln -s '@REPO@/.git' .git"),
     ("a head through a link", "rm .git/HEAD; ln -s /etc/passwd .git/HEAD"),
@@ -79,6 +79,17 @@ const THINGS: [Attack; 18] = [
         "git config user.name x; git config user.email x@x; b=$(git rev-parse HEAD); t=$(git mktree < /dev/null); n=$(git commit-tree $t -m gone)
          mkdir -p .git/refs/replace; echo $n > .git/refs/replace/$b; echo $b > .git/shallow; mkdir -p .git/info; echo \"$b $n\" > .git/info/grafts",
     ),
+    (
+        "another history in a list of refs",
+        "git config user.name x; git config user.email x@x; b=$(git rev-parse HEAD); n=$(git commit-tree $(git mktree < /dev/null) -m gone)
+         git replace -f $b $n; git pack-refs --all; test -z \"$(ls .git/refs/replace 2> /dev/null)\"",
+    ),
+    (
+        "commits of another age",
+        "git config user.name x; git config user.email x@x
+         for at in 0 99999999999 4611686018427387904; do echo x > at-$at; git add at-$at
+             GIT_AUTHOR_DATE=\"@$at +1400\" GIT_COMMITTER_DATE=\"@$at -1200\" git commit -qm $at || exit 9; done",
+    ),
     ("files that git is told to overlook", "git update-index --skip-worktree README.md; git sparse-checkout set nothing 2> /dev/null"),
     ("a pipe in the tree", "mkfifo pipe 'pipe with space'"),
     ("a socket in the tree", "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'"),
@@ -92,6 +103,13 @@ const THINGS: [Attack; 18] = [
     ("many ignored files", "mkdir build; cd build; seq 6000 | xargs -n 1000 touch; truncate -s 20G sparse; cd .."),
     ("attributes without end", "i=0; while [ $i -lt 20000 ]; do echo \"f$i text=auto eol=crlf working-tree-encoding=UTF-16\"; i=$((i+1)); done > .gitattributes"),
 ];
+
+/// What takes long to make.
+const LARGE: [Attack; 1] = [(
+    "a message without end",
+    "git config user.name x; git config user.email x@x; { echo 'Task: T-1'; head -c 70000000 /dev/zero | tr '\\0' m; } > /tmp/message
+     git reset -q --soft $(git commit-tree HEAD^{tree} -p HEAD -F /tmp/message) || exit 9",
+)];
 
 /// Runs a task whose agent leaves this, and gives the sandbox, or what went wrong.
 fn leave(plant: &str) -> Result<Sandbox, String> {
@@ -171,6 +189,11 @@ fn no_program_of_the_agents_is_run_by_acquits_git() {
 #[test]
 fn nothing_that_is_not_what_it_seems_stops_or_misleads_the_collection() {
     all_are_held(&THINGS);
+}
+
+#[test]
+fn soak_nothing_that_is_too_large_stops_the_collection() {
+    all_are_held(&LARGE);
 }
 
 #[test]

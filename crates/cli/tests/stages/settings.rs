@@ -48,6 +48,25 @@ fn settings_from_which_agents_start_programs_are_refused() {
     assert_eq!(succeeded.into_inner().unwrap(), Vec::<String>::new());
 }
 
+/// Aider takes commands to run from it: `AIDER_TEST_CMD`, `AIDER_NOTIFICATIONS_COMMAND`.
+#[test]
+fn variables_for_an_agent_of_the_workflow_are_refused() {
+    let plant = "echo 'AIDER_TEST_CMD=steal' > .env";
+    two(plant, "true").run_to(0);
+    let sandbox = two(plant, "echo started > \"$steal\"");
+    let config = crate::common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let agent =
+        "[agents.mate]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\", \"/opt/bin/aider\"]\n";
+    sandbox.repo.write(".acquit/acquit.toml", &format!("{config}\n{agent}"));
+    let flow = crate::TWO.replace("mode = \"investigate\"", "mode = \"investigate\"\nagent = \"mate\"");
+    sandbox.repo.write(".acquit/workflows/flow.toml", &flow);
+    sandbox.repo.commit("an agent that reads it");
+    sandbox.run_to(3);
+    let (kind, reason) = sandbox.failed(0);
+    assert!(kind == "guardrail" && reason.contains("it changed \".env\""), "{kind}: {reason}");
+    assert!(!sandbox.place("seen/stolen").exists());
+}
+
 #[test]
 fn what_only_tells_agents_something_is_work_like_any_other() {
     let plant = "mkdir -p .claude/agents .claude/commands tests/.claude; echo x | tee CLAUDE.md AGENTS.md .claude/agents/a.md \

@@ -46,6 +46,7 @@ pub(super) const FACTS: Facts = Facts {
     // It can only edit files.
     holds: Holds { edit: Hold::Told, run: Hold::Lacking, web: Hold::Lacking, commands: Hold::Lacking },
     reads_agents_md: false,
+    reads_env: true,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

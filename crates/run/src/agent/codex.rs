@@ -52,8 +52,9 @@ pub(super) const FACTS: Facts = Facts {
         ending: Support::Yes,
     },
     // It also reads through commands, and a command can edit anything.
-    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused, commands: Hold::Told },
+    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused, commands: Hold::Sandboxed },
     reads_agents_md: true,
+    reads_env: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

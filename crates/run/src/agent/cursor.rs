@@ -45,8 +45,9 @@ pub(super) const FACTS: Facts = Facts {
         ending: Support::Yes,
     },
     // Untested.
-    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told, commands: Hold::Told },
+    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told, commands: Hold::Sandboxed },
     reads_agents_md: true,
+    reads_env: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

@@ -56,6 +56,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: false,
+    reads_env: true,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

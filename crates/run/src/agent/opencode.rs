@@ -63,6 +63,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: true,
+    reads_env: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

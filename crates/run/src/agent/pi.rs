@@ -47,8 +47,9 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
-    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Lacking, commands: Hold::Told },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Lacking, commands: Hold::Sandboxed },
     reads_agents_md: true,
+    reads_env: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

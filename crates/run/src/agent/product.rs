@@ -1,9 +1,10 @@
 //! Known facts about each coding agent, as a table for people, and the shared part of starting them.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use acquit_core::config::{Billing, Product};
+use acquit_core::config::{Adapter, Billing, Product};
+use acquit_core::gate::Command;
 
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Wanted, aider, claude, codex, cursor, gemini, opencode, pi};
@@ -71,6 +72,9 @@ pub struct Facts {
     pub holds: Holds,
     /// Whether it reads the repository's `AGENTS.md` itself. Other agents get its text in the prompt.
     pub reads_agents_md: bool,
+    /// Whether it takes variables from the project's `.env`. With them it starts programs, so work must not change the
+    /// file.
+    pub reads_env: bool,
     /// Adds the arguments, variables and files for a turn. The configured arguments come last.
     pub(super) launch: fn(&Wanted<'_>, &mut Launch, Vec<OsString>),
     /// Creates the parser for its output.
@@ -220,6 +224,25 @@ impl Facts {
             return Login::File(file);
         }
         if self.login.is_empty() || cfg!(target_os = "macos") { Login::Unknown } else { Login::Missing }
+    }
+}
+
+/// Returns whether an agent takes variables from the project's `.env`.
+pub(crate) fn reads_env(adapter: &Adapter) -> bool {
+    let starts = |run: &Command, program: &str| {
+        let is_it = |word: &str| Path::new(word).file_name().is_some_and(|name| name == program);
+        match run {
+            Command::Shell(line) => line.split_whitespace().any(is_it),
+            Command::Program(words) => words.iter().any(|word| is_it(word)),
+        }
+    };
+    match adapter {
+        Adapter::Product { product } => Facts::of(*product).reads_env,
+        Adapter::Acp { run } | Adapter::Command { run } => {
+            let mut all = Product::ALL.iter().map(|product| Facts::of(*product));
+            all.any(|facts| facts.reads_env && starts(run, facts.program))
+        }
+        Adapter::Scripted { .. } => false,
     }
 }
 

@@ -14,7 +14,7 @@ use globset::{Glob, GlobSetBuilder};
 use super::work::Done;
 use crate::leg::{Job, LegContext};
 use crate::runtime::LegFolder;
-use crate::untrusted::{self, not_a_file};
+use crate::untrusted::{self, not_a_folder};
 use crate::workspace::{Error, LockedWorkspace};
 
 /// Maximum size of a plan. Agents do not follow a longer one.
@@ -107,7 +107,7 @@ fn files(job: &Job<'_>, folder: &Path, patterns: &[String]) -> std::io::Result<V
         wanted.add(Glob::new(pattern).map_err(std::io::Error::other)?);
     }
     let wanted = wanted.build().map_err(std::io::Error::other)?;
-    if let Some(what) = not_a_file(folder).filter(|what| *what != "a folder") {
+    if let Some(what) = not_a_folder(folder) {
         return Err(std::io::Error::other(format!("the output folder was replaced by {what}")));
     }
     let mut found = Vec::new();

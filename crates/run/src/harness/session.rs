@@ -14,6 +14,9 @@ use crate::leg::{Job, LegContext, stage_home};
 /// Number of transcript chunks of a lost leg to search. Agents name their session first.
 const CHUNKS: u32 = 8;
 
+/// Maximum length of an id. Agents use UUIDs and the like.
+const LONGEST_ID: usize = 200;
+
 /// Returns the conversation that this leg's agent continues, if there is one.
 pub(super) fn earlier(
     ctx: &mut LegContext<'_>,
@@ -33,7 +36,14 @@ pub(super) fn earlier(
     // An agent's conversation is stored on the machine where it ran. So is its prompt, which is never sent to others.
     let leg = LegId { task: ctx.hold.leg.task, number: past.number };
     let here = !ctx.runtime.shared || ctx.runtime.leg_folder(leg).prompt().exists();
-    told.filter(|session| here && session.agent == *agent)
+    told.filter(|session| here && session.agent == *agent && is_id(&session.id))
+}
+
+/// Returns whether this can be the id of a conversation. It comes from an agent's output and becomes an argument of the
+/// next agent, which must not take it for an option or a path.
+fn is_id(id: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-:.".contains(c);
+    !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with(['-', '.']) && id.chars().all(plain)
 }
 
 /// Returns whether a past leg had an agent and worked on the same thing as this one.
@@ -59,4 +69,19 @@ fn lost(ctx: &mut LegContext<'_>, past: &Past, agent: &Name) -> Option<Session> 
     };
     let id = chunks.iter().flat_map(|chunk| &chunk.items).find_map(named)?;
     Some(Session { agent: agent.clone(), id, total: past.usage.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_id;
+
+    #[test]
+    fn no_id_becomes_an_option_or_a_path() {
+        for good in ["0199a213-81c0-7800-8aa1-bbab2a035a53", "ses_6f9eJ", "20260131_101112.4711", "a:b"] {
+            assert!(is_id(good), "{good}");
+        }
+        for bad in ["", "-c", "--config=x", "../x", "a/b", "a b", "a\nb", ".x", &"x".repeat(201)] {
+            assert!(!is_id(bad), "{bad}");
+        }
+    }
 }

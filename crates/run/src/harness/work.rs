@@ -187,6 +187,7 @@ fn prepare(
             base: job.task.seed.base.branch.clone(),
             base_commit: Some(job.base()),
             protected: job.definition.config.protected.clone(),
+            env_is_read: env_is_read(job.definition),
         })
         .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     sync::before_leg(ctx, job, &workspace)?;
@@ -202,6 +203,16 @@ fn prepare(
         workspace.give_to(&stage_home::of(job.definition, job.entry))?;
     }
     Ok((workspace, saved))
+}
+
+/// Returns whether an agent of the task takes variables from the project's `.env`.
+fn env_is_read(definition: &Definition) -> bool {
+    let config = &definition.config;
+    let mut agents = definition.workflow.stages.iter().filter_map(|stage| match &stage.work {
+        Work::Agent(work) => config.agents.get(work.agent.as_ref().or(config.agent.as_ref())?),
+        Work::Action { .. } | Work::Check | Work::Human { .. } => None,
+    });
+    agents.any(|agent| crate::agent::reads_env(&agent.adapter))
 }
 
 /// Steps three to six: context, agent, run, outcome.
@@ -324,8 +335,7 @@ fn read_outcome(
     }
     let idle = mode.writes() && !changed;
     let nothing = || {
-        let words =
-            format!("the agent ended without having changed anything ({} tool uses)", ran.summary.tools);
+        let words = format!("the agent ended without changing anything (tool uses: {})", ran.summary.tools);
         LegAbort::failed(kind::NOTHING, words)
     };
     let outcome = match found {

@@ -1,8 +1,9 @@
 //! Decides which legs of a task share a home, `/tmp` and caches.
 //!
-//! A home belongs to one stage, its agent and their granted secrets. An agent of another stage never sees it: otherwise
-//! a `~/.gitconfig` left by a coder would run in a reviewer's `git status`, with the reviewer's secrets. A fix that
-//! continues the conversation of the stage it fixes shares that stage's home, as long as both have the same grants.
+//! A home belongs to one stage, its agent and their grants: secrets and network. An agent of another stage never sees
+//! it: otherwise a `~/.gitconfig` left by a coder would run in a reviewer's `git status`, with the reviewer's secrets.
+//! A fix that continues the conversation of the stage it fixes shares that stage's home, as long as both have the same
+//! grants.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use acquit_core::definition::Definition;
 use acquit_core::ids::Name;
 use acquit_core::leg::{Entry, Purpose};
+use acquit_core::sandbox::Network;
 use acquit_core::workflow::{AgentWork, Continue, Work};
 
 /// The agent of a stage and its grants.
@@ -19,6 +21,7 @@ struct Grants<'d> {
     secrets: BTreeSet<&'d str>,
     login: BTreeSet<&'d str>,
     passed: BTreeSet<&'d str>,
+    network: Network,
 }
 
 /// Returns the home of a leg as one directory name, equal for all legs that share it.
@@ -63,5 +66,6 @@ fn grants<'d>(definition: &'d Definition, work: &'d AgentWork) -> Grants<'d> {
         secrets: own(|agent| &agent.secrets).chain(names(&work.secrets)).collect(),
         login: own(|agent| &agent.login).collect(),
         passed: own(|agent| &agent.pass_env).collect(),
+        network: work.network.unwrap_or(config.network.agents),
     }
 }

@@ -9,7 +9,7 @@ use super::agent::AgentGit;
 use super::save::Files;
 use super::snapshot::Snapshot;
 use super::state::State;
-use super::{Error, LockedWorkspace, Rules, SavedAttempt, guardrails};
+use super::{Error, LockedWorkspace, Rules, SavedAttempt};
 use crate::git::{CommitId, Identity, is_ref_name};
 
 /// Maximum number of commits to list.
@@ -134,6 +134,7 @@ impl LockedWorkspace {
             });
         }
         self.clear_stale_locks()?;
+        let touched = self.touched_since(state.tree_rows(), &tree);
         let work = match keep {
             Leftovers::Commit { message, identity } => {
                 self.accept(&mut state, leg, &agent, &tip, &tree, &message, &identity)?
@@ -144,6 +145,7 @@ impl LockedWorkspace {
         state.facts.agent_tip = tip;
         state.facts.resetting = None;
         state.facts.collected = Some((leg.to_owned(), work.clone()));
+        self.write_again(&touched, &work.head)?;
         if let Some(tree) = self.look_at_tree()? {
             state.saw_tree(tree.settle(&self.dir));
         }
@@ -300,13 +302,14 @@ impl LockedWorkspace {
         start: &CommitId,
         head: &CommitId,
     ) -> Result<(), Error> {
-        if self.rules.is_none() || start == head || state.has_guarded(tree) {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        if start == head || state.has_guarded(tree, rules) {
             return Ok(());
         }
-        let patterns = guardrails::guarded_patterns();
+        let patterns = rules.guarded_patterns();
         let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
         let output = self.diff_tree(start, head, "--name-only", &[], &patterns)?;
-        let found = output.split(|b| *b == 0).find_map(|path| Some((path, guardrails::guarded(path)?)));
+        let found = output.split(|b| *b == 0).find_map(|path| Some((path, rules.guarded(path)?)));
         match found {
             Some((path, why)) => Err(Error::guardrail(format!(
                 "it changed {:?}; {why}: leave it as it is, and say in your summary if something there has to change",

@@ -47,6 +47,9 @@ const AGENT_SETTINGS: &[&str] = &[
     ".aider.model.settings.yml",
 ];
 
+/// File from which some coding agents take variables, among them commands to run.
+const ENV: &str = ".env";
+
 /// The rules of one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -58,6 +61,8 @@ pub struct Rules {
     pub base_commit: Option<CommitId>,
     /// More branches that must not be moved or checked out. A trailing `*` matches any suffix.
     pub protected: Vec<String>,
+    /// Whether an agent of the task takes variables from the project's `.env`.
+    pub env_is_read: bool,
 }
 
 impl Rules {
@@ -137,31 +142,33 @@ impl Rules {
             .replace("@OWN@", &quoted(&format!("refs/heads/{own}")))
             .replace("@PROTECTED@", &cases.join("|"))
     }
-}
 
-/// Returns why an agent must not change a path, if it must not. Ignores case, because not every file system
-/// distinguishes it.
-pub(super) fn guarded(path: &[u8]) -> Option<&'static str> {
-    if is_below(path, OWN_FOLDER.as_bytes()) {
-        return Some("what is in .acquit/ belongs to acquit and the project's owner");
+    /// Returns why an agent must not change a path, if it must not. Ignores case, because not every file system
+    /// distinguishes it.
+    pub(super) fn guarded(&self, path: &[u8]) -> Option<&'static str> {
+        if is_below(path, OWN_FOLDER.as_bytes()) {
+            return Some("what is in .acquit/ belongs to acquit and the project's owner");
+        }
+        // A symlink in place of a parent directory could lead to settings as well.
+        let is_settings = |guarded: &str| {
+            let guarded = guarded.as_bytes();
+            is_below(path, guarded) || is_below(guarded, path)
+        };
+        let why = "coding agents start programs from it by themselves, and a later one would do so with its own secrets";
+        self.settings().any(is_settings).then_some(why)
     }
-    // A symlink in place of a parent directory could lead to settings as well.
-    let is_settings = |guarded: &&&str| {
-        let guarded = guarded.as_bytes();
-        is_below(path, guarded) || is_below(guarded, path)
-    };
-    AGENT_SETTINGS
-        .iter()
-        .find(is_settings)
-        .map(|_| "coding agents start programs from it by themselves, and a later one would do so with its own secrets")
-}
 
-/// Returns pathspecs that match every path that may be [`guarded`], and not much more.
-pub(super) fn guarded_patterns() -> Vec<String> {
-    let top = |path: &&str| path.split('/').next().unwrap_or_default().to_owned();
-    let names: std::collections::BTreeSet<String> =
-        std::iter::once(&OWN_FOLDER).chain(AGENT_SETTINGS).map(top).collect();
-    names.into_iter().map(|name| format!(":(icase,top,literal){name}")).collect()
+    /// Returns pathspecs that match every path that may be guarded, and not much more.
+    pub(super) fn guarded_patterns(&self) -> Vec<String> {
+        let top = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+        let names: std::collections::BTreeSet<String> =
+            std::iter::once(OWN_FOLDER).chain(self.settings()).map(top).collect();
+        names.into_iter().map(|name| format!(":(icase,top,literal){name}")).collect()
+    }
+
+    fn settings(&self) -> impl Iterator<Item = &'static str> {
+        AGENT_SETTINGS.iter().copied().chain(self.env_is_read.then_some(ENV))
+    }
 }
 
 /// Returns whether a path is `folder` or inside it.
@@ -264,6 +271,8 @@ mod tests {
 
     #[test]
     fn guarded_paths_are_known_in_every_spelling() {
+        let rules = Rules::default();
+        let guarded = |path: &[u8]| rules.guarded(path);
         for own in [".acquit", ".acquit/a/b", ".ACQUIT/x"] {
             assert!(guarded(own.as_bytes()).is_some_and(|why| why.contains(".acquit/")), "{own}");
         }
@@ -291,6 +300,11 @@ mod tests {
         ] {
             assert_eq!(guarded(other.as_bytes()), None, "{other}");
         }
-        assert!(guarded_patterns().contains(&":(icase,top,literal).claude".to_owned()));
+        assert!(rules.guarded_patterns().contains(&":(icase,top,literal).claude".to_owned()));
+        // Ordinary settings of a project, unless an agent of the task reads them.
+        let reads = Rules { env_is_read: true, ..Rules::default() };
+        assert!(guarded(b".env").is_none() && reads.guarded(b".env").is_some());
+        assert!(reads.guarded(b"sub/.env").is_none() && reads.guarded(b".env.example").is_none());
+        assert!(reads.guarded_patterns().contains(&":(icase,top,literal).env".to_owned()));
     }
 }

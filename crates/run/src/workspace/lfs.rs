@@ -18,6 +18,11 @@ const LARGEST_POINTER: u64 = 1024;
 const DOING: &str = "fill in the files of Git LFS";
 
 impl LockedWorkspace {
+    /// Returns whether the user's clone has files of Git LFS.
+    pub(super) fn has_lfs(&self) -> bool {
+        self.lfs.iter().any(|folder| folder.is_dir())
+    }
+
     /// Fills in the LFS files of a commit or tree in `tree`, whose index is `index`.
     pub(super) fn fill_lfs(&self, of: &str, tree: &Path, index: &Path) -> Result<(), Error> {
         let Some(store) = self.lfs.iter().find(|folder| folder.is_dir()) else { return Ok(()) };

@@ -59,6 +59,7 @@ mod size;
 mod snapshot;
 mod squash;
 mod state;
+mod touched;
 mod transfer;
 mod upstream;
 

@@ -39,8 +39,10 @@ impl LockedWorkspace {
             // Only the harness's own repository is known, so check everything.
             None => State::unseen(&self.head()?, branch),
         };
-        let saved = if let Some(resetting) = state.facts.resetting.clone() {
-            self.finish_reset(&mut state, &resetting.leg, start, resetting.saved)?
+        let (touched, saved) = if let Some(resetting) = state.facts.resetting.clone() {
+            let tree = self.look_at_tree()?;
+            let touched = tree.map(|tree| self.touched_since(state.tree_rows(), &tree)).unwrap_or_default();
+            (touched, self.finish_reset(&mut state, &resetting.leg, start, resetting.saved)?)
         } else {
             let tree = self.look_at_tree()?;
             let agent = self.read_agent(&state.facts.branch)?;
@@ -57,8 +59,10 @@ impl LockedWorkspace {
                 Some(tree) => state.look_for_uncommitted(tree),
                 None => state.facts.uncommitted = true,
             }
-            self.leave_nothing(&mut state, leg, start, tree, agent)?
+            let touched = tree.as_ref().map(|tree| self.touched_since(state.tree_rows(), tree));
+            (touched.unwrap_or_default(), self.leave_nothing(&mut state, leg, start, tree, agent)?)
         };
+        self.write_again(&touched, start)?;
         self.finish(&mut state, start, branch)?;
         Ok(Prepared { created: false, saved, notes: self.notes(start)? })
     }

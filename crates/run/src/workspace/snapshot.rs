@@ -52,6 +52,8 @@ pub(super) struct Snapshot {
     pub(super) repositories: Vec<PathBuf>,
     /// Files that had a set-uid or set-gid bit. The bit was cleared.
     pub(super) privileged: Vec<PathBuf>,
+    /// Whether a file has a second name.
+    pub(super) linked: bool,
     /// Entries that are neither a file nor a directory, with a description.
     pub(super) odd: Vec<(PathBuf, &'static str)>,
 }
@@ -71,6 +73,7 @@ impl Snapshot {
                 bytes: 0,
                 repositories: Vec::new(),
                 privileged: Vec::new(),
+                linked: false,
                 odd: Vec::new(),
             },
             youngest: 0,
@@ -102,12 +105,16 @@ pub(super) fn split(rows: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         let end = rest.iter().position(|b| *b == 0)?;
         let (path, row) = rest.split_at(end);
-        let mode = u32::from_le_bytes(row.get(1..5)?.try_into().ok()?);
-        let folder = FileType::from_raw_mode(mode) == FileType::Directory;
-        let (known, next) = row.split_at_checked(if folder { FOLDER_ROW } else { FILE_ROW })?;
+        let (known, next) = row.split_at_checked(if is_folder(row) { FOLDER_ROW } else { FILE_ROW })?;
         rest = next;
         Some((path, known))
     })
+}
+
+/// Returns whether the metadata of a row is that of a directory.
+pub(super) fn is_folder(meta: &[u8]) -> bool {
+    let mode = meta.get(1..5).and_then(|mode| mode.try_into().ok()).map(u32::from_le_bytes);
+    mode.is_some_and(|mode| FileType::from_raw_mode(mode) == FileType::Directory)
 }
 
 struct Walk {
@@ -176,6 +183,7 @@ impl Walk {
         if kind == FileType::RegularFile {
             let size = u64::try_from(stat.st_size).unwrap_or(0);
             self.snapshot.bytes = self.snapshot.bytes.saturating_add(size);
+            self.snapshot.linked |= stat.st_nlink > 1;
         }
         if name.to_bytes() == b".git" {
             self.snapshot.repositories.push(PathBuf::from(OsStr::from_bytes(&self.path)));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::{self, Snapshot};
-use super::{Error, LockedWorkspace, SavedAttempt, Work, files, guardrails};
+use super::{Error, LockedWorkspace, Rules, SavedAttempt, Work, files};
 use crate::git::CommitId;
 
 /// Format version of the file. Another version is read as "nothing known", which only costs a check by git.
@@ -123,6 +123,11 @@ impl State {
         self.facts.uncommitted |= !self.knows_paths(tree);
     }
 
+    /// Returns the listing of the recorded tree.
+    pub(super) fn tree_rows(&self) -> &[u8] {
+        &self.tree
+    }
+
     pub(super) fn has_tree(&self, tree: &Snapshot) -> bool {
         self.facts.tree_trusted && self.tree == tree.rows
     }
@@ -151,8 +156,8 @@ impl State {
     }
 
     /// Returns whether all guarded paths are unchanged.
-    pub(super) fn has_guarded(&self, tree: &Snapshot) -> bool {
-        let guarded = |rows| snapshot::split(rows).filter(|(path, _)| guardrails::guarded(path).is_some());
+    pub(super) fn has_guarded(&self, tree: &Snapshot, rules: &Rules) -> bool {
+        let guarded = |rows| snapshot::split(rows).filter(|(path, _)| rules.guarded(path).is_some());
         self.facts.tree_trusted && guarded(&self.tree).eq(guarded(&tree.rows))
     }
 
