@@ -74,9 +74,17 @@ pub(super) fn of(
         }
     }
     let mut nothing_to_test = false;
+    let files = || -> Result<affected::Files, Error> {
+        Ok(affected::Files::read(&checkout(app, scratch, &subject.head, &place.join("change"))?))
+    };
+    if asked.depth == Depth::Full {
+        let tests = own_tests(&gates, &subject.paths);
+        if !tests.is_empty() {
+            narrow_repeated(&mut gates, &files()?, &tests);
+        }
+    }
     if asked.depth == Depth::Quick {
-        let tree = checkout(app, scratch, &subject.head, &place.join("change"))?;
-        let files = affected::Files::read(&tree);
+        let files = files()?;
         let mut seen = Vec::new();
         for gate in std::mem::take(&mut gates) {
             let (gate, why) = quick(gate, &files, &subject.paths, &mut seen);
@@ -105,6 +113,30 @@ fn why_not(gate: &Gate, subject: &Subject) -> Option<&'static str> {
     }
 }
 
+/// Returns the changed files that belong to the tests.
+fn own_tests(gates: &[Gate], changed: &[String]) -> Vec<String> {
+    let globs = gates.iter().find_map(|gate| match &gate.check {
+        Check::Tdd(tdd) => Some(tdd.tests.compile()),
+        _ => None,
+    });
+    let is_test = |path: &&String| globs.as_ref().is_some_and(|globs| globs.is_match(path));
+    changed.iter().filter(is_test).cloned().collect()
+}
+
+/// Tells gates how to run only the tests of the change, for runs that are repeated and concern no other test.
+fn narrow_repeated(gates: &mut [Gate], files: &affected::Files, tests: &[String]) {
+    for gate in gates {
+        let (run, part) = match &mut gate.check {
+            Check::Tests(tests) => (&tests.run, &mut tests.part),
+            Check::Tdd(tdd) => (&tdd.run, &mut tdd.part),
+            _ => continue,
+        };
+        if let Narrowed::To { command, .. } = affected::narrow(files, run, tests) {
+            *part = Some(command);
+        }
+    }
+}
+
 /// Kinds of commands that only read files.
 const STATIC: [&str; 3] = ["format", "lint", "types"];
 
@@ -126,7 +158,7 @@ fn quick(
         Check::Command(plain) if plain.related.is_some() || STATIC.contains(&gate.kind.as_str()) => {
             return (Some(gate), None);
         }
-        Check::Command(_) if gate.kind.as_str() == "test" => {
+        Check::Command(_) if gate.is_test() => {
             return left_out("--quick cannot choose among the tests of this command");
         }
         Check::Command(_) => return left_out("--quick runs only static checks and affected tests"),

@@ -181,3 +181,36 @@ fn dependencies_are_installed_once_for_each_state_of_the_lock_file() {
     // Trees that have the changed lock file, each with a layer of its own.
     assert!((2..=4).contains(&setups(&sample)), "{}", setups(&sample));
 }
+
+/// Tests leave what git would wait for, or could not remove, in the tree in which they run again with other files.
+#[test]
+fn what_tests_leave_in_their_tree_holds_nobody_up() {
+    const RUNNER: &str = r#"
+out=results.xml
+code=0
+echo '<testsuite name="checks">' > $out
+for file in checks/*; do
+  if sh $file; then echo "<testcase name='$file'/>"; else echo "<testcase name='$file'><failure message='assert $file'/></testcase>"; code=1; fi >> $out
+done
+echo '</testsuite>' >> $out
+exit $code
+"#;
+    const GATE: &str = "check = \"tdd\"\nrun = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\ntests = [\"checks/**\"]\n";
+    const FILES: [(&str, &str); 4] = [
+        ("run.sh", RUNNER),
+        (".gitignore", "results.xml\n"),
+        ("code", "one\n"),
+        ("checks/one", "grep -q one code\n"),
+    ];
+    const TEST: &str = "mkdir -p left closed/deep; test -e left/.gitignore || mkfifo left/.gitignore; chmod 000 closed\n\
+        python3 -c 'import os\nfor level in range(300): os.makedirs(\"d\", exist_ok=True); os.chdir(\"d\")'\ngrep -q two code\n";
+    // It touches the runner too, so the tests run once more with that of the base, where they ran before.
+    const WORK: [(&str, &str); 3] =
+        [("code", "one\ntwo\n"), ("checks/two", TEST), ("run.sh", "# the same\n. ./runner.sh\n")];
+    let mut sample =
+        Sample::new(GATE, &[&FILES[..], &[("runner.sh", RUNNER)]].concat(), "/usr/local/bin:/usr/bin:/bin");
+    let begun = std::time::Instant::now();
+    let verdict = sample.judge(&Case::new(Kind::Honest, &WORK));
+    assert!(verdict.passed, "{verdict:#?}");
+    assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{:?}", begun.elapsed());
+}

@@ -142,6 +142,38 @@ fn a_second_judgement_of_the_same_content_runs_nothing_again() {
     assert!(rules(&third).contains(&"new-failure".to_owned()), "{third:#}");
 }
 
+/// The runs that were kept since the last call.
+fn new_runs(sandbox: &Sandbox, known: &mut std::collections::BTreeSet<std::path::PathBuf>) -> usize {
+    let folders = std::fs::read_dir(sandbox.place("acquit/verdicts")).unwrap().flatten();
+    let files = folders.flat_map(|it| std::fs::read_dir(it.path().join("runs")).into_iter().flatten());
+    let all: Vec<_> = files.flatten().map(|file| file.path()).collect();
+    let before = known.len();
+    known.extend(all);
+    known.len() - before
+}
+
+#[test]
+fn tests_run_again_only_on_content_on_which_they_did_not_run() {
+    let sandbox = package();
+    let mut known = std::collections::BTreeSet::new();
+    sandbox.repo.write("sum.js", MENDED);
+    sandbox.repo.write("test/new.test.js", HONEST);
+    prove(&sandbox, &[], 0);
+    // The change three times, and the base with its tests twice; `test` and `tdd` share the first.
+    assert_eq!(new_runs(&sandbox, &mut known), 5);
+    sandbox.repo.write("sum.js", &format!("{MENDED}// Another edit.\n"));
+    let report = prove(&sandbox, &[], 0);
+    assert_eq!(new_runs(&sandbox, &mut known), 3, "the base with its tests is as it was");
+    assert!(claim(&report, "tdd")["evidence"]["red"].to_string().contains("three numbers"), "{report:#}");
+    sandbox.repo.write("test/new.test.js", &format!("{HONEST}// Another edit.\n"));
+    prove(&sandbox, &[], 0);
+    assert_eq!(new_runs(&sandbox, &mut known), 5);
+    // Content that is tested is not told from other content by anything else: a lie after an honest change is found.
+    sandbox.repo.write("sum.js", BROKEN);
+    let report = prove(&sandbox, &[], 1);
+    assert!(rules(&report).contains(&"new-failure".to_owned()), "{report:#}");
+}
+
 #[test]
 fn what_nobody_trusts_is_not_run_and_a_change_does_not_choose_its_own_rules() {
     let config = "[gates.test]\nrun = \"test -f README.md\"\nkind = \"test\"\n";

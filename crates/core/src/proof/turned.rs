@@ -100,6 +100,14 @@ fn copy(language: Language, source: &Source, case: &Case, tag: &str) -> Option<(
     super::neighbours::renamed(&text, &case.name, tag).map(|text| (text, line))
 }
 
+impl Plan {
+    /// Returns whether every copy was run.
+    pub fn all_ran(&self, with: &Merged) -> bool {
+        let ran = |copy: &Copy| with.results.tests.keys().any(|id| id.name.contains(&copy.tag));
+        self.copies.iter().all(ran)
+    }
+}
+
 /// The copies that pass: what their tests assert makes no difference.
 pub fn dead(plan: &Plan, with: &Merged) -> Vec<Copy> {
     let passes = |copy: &&Copy| {

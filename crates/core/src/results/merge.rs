@@ -87,6 +87,14 @@ impl Merged {
         }
     }
 
+    /// Adds runs in which only some of the tests were run. What is known of the others stays.
+    pub fn join_part(&mut self, mut part: Self) {
+        for (id, case) in &self.results.tests {
+            part.results.tests.entry(id.clone()).or_insert_with(|| case.clone());
+        }
+        self.join(part);
+    }
+
     /// In how many of how many runs a test failed.
     pub fn odds(&self, id: &TestId) -> (u32, u32) {
         let times =
@@ -131,6 +139,18 @@ mod tests {
         merged.add(run(&[("a", Outcome::Passed), ("b", Outcome::Passed), ("c", Outcome::Failed)]));
         let of = |name: &str| merged.of(&TestId::new("s", name));
         assert_eq!((merged.runs, of("a"), of("b"), of("d")), (3, Known::Flaky, Known::Passed, Known::Absent));
+        assert!(matches!(of("c"), Known::Red(_)));
+    }
+
+    #[test]
+    fn a_run_of_some_tests_says_nothing_of_the_others() {
+        let mut merged = Merged::default();
+        merged.add(run(&[("a", Outcome::Passed), ("b", Outcome::Passed), ("c", Outcome::Failed)]));
+        let mut part = Merged::default();
+        part.add(run(&[("a", Outcome::Failed), ("c", Outcome::Failed)]));
+        merged.join_part(part);
+        let of = |name: &str| merged.of(&TestId::new("s", name));
+        assert_eq!((merged.runs, of("a"), of("b")), (2, Known::Flaky, Known::Passed));
         assert!(matches!(of("c"), Known::Red(_)));
     }
 }

@@ -3,7 +3,6 @@
 //! The base is the user's own code, run in the same sandbox as everything else. What it came to is kept below the folder of
 //! acquit, where no agent and no gate can write, by what it depends on: the tree, the commands, the machine's programs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use acquit_core::proof::{Ran, Tree};
@@ -117,25 +116,8 @@ fn save(file: &Path, at: Timestamp, tree: &Tree) -> std::io::Result<()> {
         Tree::NotBuilt(said) => (Some(said.clone()), Merged::default()),
         Tree::Ran(ran) => (None, ran.merged.clone()),
     };
-    if let Some(folder) = file.parent().filter(|folder| folder.exists()) {
-        prune(folder)?;
+    if let Some(folder) = file.parent() {
+        cache::prune(folder, MOST_KEPT)?;
     }
     cache::save(file, &Kept { form: FORM, at, not_built, merged })
-}
-
-/// Makes room by taking away the oldest.
-fn prune(folder: &Path) -> std::io::Result<()> {
-    let mut all: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
-    for entry in fs::read_dir(folder)?.flatten() {
-        if let Ok(changed) = entry.metadata().and_then(|meta| meta.modified()) {
-            all.push((changed, entry.path()));
-        }
-    }
-    all.sort();
-    let over = (all.len() + 1).saturating_sub(MOST_KEPT);
-    for (_, path) in all.into_iter().take(over) {
-        // Another harness may have taken it away already.
-        let _ = fs::remove_file(path);
-    }
-    Ok(())
 }

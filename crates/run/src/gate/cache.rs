@@ -1,7 +1,7 @@
 //! Files in which gates keep what they found out, below the folder of acquit, where no agent and no gate can write. All of them can be
 //! found out again: one that cannot be read is one that is not there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
@@ -41,4 +41,24 @@ pub(super) fn save<T: Serialize>(file: &Path, value: &T) -> io::Result<()> {
     let aside = file.with_extension(format!("{}.new", std::process::id()));
     fs::write(&aside, serde_json::to_vec(value)?)?;
     fs::rename(&aside, file)
+}
+
+/// Makes room for one more file by removing the oldest.
+pub(super) fn prune(folder: &Path, most: usize) -> io::Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let mut all: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder)?.flatten() {
+        if let Ok(changed) = entry.metadata().and_then(|meta| meta.modified()) {
+            all.push((changed, entry.path()));
+        }
+    }
+    all.sort();
+    let over = (all.len() + 1).saturating_sub(most);
+    for (_, path) in all.into_iter().take(over) {
+        // Another harness may have removed it already.
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
 }

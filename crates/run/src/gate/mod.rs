@@ -20,9 +20,11 @@ mod phases;
 mod plain;
 mod regressions;
 mod related;
+mod repeat;
 mod reports;
 mod reproduced;
 mod runner;
+mod runs;
 mod sides;
 mod static_checks;
 mod suite;
@@ -92,7 +94,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, working_tree:
     };
     let (passed, took, log) = (failure.is_none(), spent.took(), spent.log.clone());
     let all = Ran { passed, ended, took, log, ..Ran::default() };
-    Verdict { evidence, ..verdict(gate, &all, failure) }
+    Verdict { evidence, stopped: spent.stopped, ..verdict(gate, &all, failure) }
 }
 
 /// The verdict of a gate that ended with a command.
@@ -110,6 +112,7 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
         evidence: Evidence::default(),
         tail,
         reused: None,
+        stopped: ran.cut_short.as_ref().map(|cut| cut.by),
     }
 }
 

@@ -2,7 +2,7 @@
 //! settings and hooks of the base, too.
 
 use acquit_core::gate::check::Tests;
-use acquit_core::gate::{Evidence, Verdict, Weight};
+use acquit_core::gate::{Evidence, Verdict, Weight, rule};
 use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
 use acquit_core::results::{Known, Merged};
 
@@ -19,11 +19,17 @@ impl Judge for Tests {
         let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
         let mut spent = Spent::default();
         let mut evidence = Evidence::default();
-        let first = suite.tree(ctx, job, &working_tree, "change", 1, &mut spent)?;
-        let took = spent.took;
+        let kept = suite.kept(ctx, job, workspace, &workspace.work_head()?)?;
+        let first = suite.runs(ctx, job, &working_tree, ("change", 1..=1), Some(&kept), &mut spent)?;
+        let took = spent.run;
         let mut now = match first {
             Tree::NotBuilt(said) => {
-                evidence.find(Weight::Fails, "build", &format!("the change does not build:\n{said}"), None);
+                evidence.find(
+                    Weight::Fails,
+                    rule::BUILD,
+                    &format!("the change does not build:\n{said}"),
+                    None,
+                );
                 return Ok(conclude(gate, &spent, evidence, &working_tree));
             }
             Tree::Ran(ran) => ran,
@@ -37,6 +43,7 @@ impl Judge for Tests {
                 now.trouble = now.trouble.or(more.trouble);
                 now.exit = now.exit.or(more.exit);
             }
+            kept.forget_flaky(&now.merged);
         }
         let (commit, head) = (job.base(), workspace.work_head()?);
         let doings = Doings::of(job, gate, workspace, &commit, &head)?;
@@ -79,7 +86,8 @@ impl Judge for Tests {
             evidence.add(earlier::look(ctx, job, &suite, workspace, &doings, &ends, &mut spent)?);
         }
         if evidence.failing().next().is_none() {
-            evidence.add(turned::look(ctx, job, &suite, workspace, (&commit, &head), &mut spent)?);
+            let by = (&suite, self.part.as_ref());
+            evidence.add(turned::look(ctx, job, by, workspace, (&commit, &head), &mut spent)?);
         }
         Ok(conclude(gate, &spent, evidence, &working_tree))
     }
@@ -116,22 +124,22 @@ fn unsound(base: &Merged, now: &Ran, evidence: &mut Evidence) {
     for broken in &results.broken {
         let before = base.results.broken.iter().any(|old| old.what == broken.what);
         let (weight, rule) =
-            if before { (Weight::Noted, "broken-before") } else { (Weight::Fails, "broken") };
+            if before { (Weight::Noted, rule::BROKEN_BEFORE) } else { (Weight::Fails, rule::BROKEN) };
         let what = format!("{} could not be loaded: {}", broken.what, broken.message);
         evidence.find(weight, rule, &what, None);
     }
     refuse(results, evidence);
     if results.cut {
         let what = "the report of the tests is incomplete or too large to be read";
-        evidence.find(Weight::Fails, "report", what, None);
+        evidence.find(Weight::Fails, rule::REPORT, what, None);
     } else if results.executed() == 0 && results.broken.is_empty() {
         let why = now.trouble.as_ref().or(now.unread.as_ref());
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         // Where the base has none either, the gate is at fault and not the work: no agent can mend that.
         let unjudged = now.unread.is_some() && base.results.executed() == 0;
         let weight = if unjudged { Weight::Person } else { Weight::Fails };
-        evidence.find(weight, "nothing-ran", &format!("no test was executed{why}\n{}", now.said), None);
+        evidence.find(weight, rule::NOTHING_RAN, &format!("no test was executed{why}\n{}", now.said), None);
     } else if let Some(trouble) = &now.trouble {
-        evidence.find(Weight::Fails, "exit", &format!("{trouble}\n{}", now.said), None);
+        evidence.find(Weight::Fails, rule::EXIT, &format!("{trouble}\n{}", now.said), None);
     }
 }

@@ -1,15 +1,19 @@
 //! Tests of a tree: built, run as often as wanted, and read.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use acquit_core::agent::shorten;
-use acquit_core::gate::{Command, Gate, Place, Report};
+use acquit_core::gate::{Command, Gate, Place, Report, Stopped};
 use acquit_core::proof::{self, Tree};
 use acquit_core::results::Results;
 use acquit_core::time::Span;
 
+use super::runs::{Commands, Once, Runs};
 use super::{distill, reports};
+use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
+use crate::workspace::LockedWorkspace;
 
 /// How much of what a command said is looked at to see why something is missing.
 const SAID: usize = 16_000;
@@ -30,10 +34,14 @@ pub(super) struct Suite<'a> {
 #[derive(Default)]
 pub(super) struct Spent {
     pub(super) took: u64,
+    /// How long the last run of tests took, with its build, also if it is a kept one.
+    pub(super) run: u64,
     /// The output of the last one.
     pub(super) log: PathBuf,
     /// How it ended.
     pub(super) ended: String,
+    /// Why the first that was stopped early was stopped.
+    pub(super) stopped: Option<Stopped>,
 }
 
 impl Spent {
@@ -41,6 +49,7 @@ impl Spent {
         self.took = self.took.saturating_add(u64::from(ran.took));
         self.log.clone_from(&ran.log);
         self.ended.clone_from(&ran.ended);
+        self.stopped = self.stopped.or_else(|| ran.cut_short.as_ref().map(|cut| cut.by));
     }
 
     pub(super) fn took(&self) -> Span {
@@ -59,34 +68,100 @@ impl Suite<'_> {
         runs: u32,
         spent: &mut Spent,
     ) -> Result<Tree, LegAbort> {
-        if let Some(build) = self.build {
-            let ran = self.command(ctx, job, working_tree, &format!("{phase}-build"), build)?;
-            spent.add(&ran);
-            if !ran.passed {
-                return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {}", said(&ran, working_tree), ran.why())));
-            }
-        }
+        self.runs(ctx, job, working_tree, (phase, 1..=runs.max(1)), None, spent)
+    }
+
+    /// Returns the kept runs of the tree of a commit, or of a tree itself.
+    pub(super) fn kept(
+        &self,
+        ctx: &LegContext<'_>,
+        job: &Job<'_>,
+        workspace: &LockedWorkspace,
+        tree: &CommitId,
+    ) -> Result<Runs, LegAbort> {
+        let commands = Commands { gate: self.gate, build: self.build, run: self.run, report: self.report };
+        Runs::of(ctx, job, workspace, tree, &commands)
+    }
+
+    /// Runs the tests of a tree by number, unless these runs are kept. It is only built if something has to run.
+    pub(super) fn runs(
+        &self,
+        ctx: &mut LegContext<'_>,
+        job: &Job<'_>,
+        working_tree: &WorkingTree,
+        (phase, numbers): (&str, RangeInclusive<u32>),
+        kept: Option<&Runs>,
+        spent: &mut Spent,
+    ) -> Result<Tree, LegAbort> {
+        let mut unbuilt = self.build;
         let mut all = proof::Ran::default();
-        for number in 1..=runs.max(1) {
-            let (results, ran) = self.once(ctx, job, working_tree, &format!("{phase}-{number}"))?;
-            spent.add(&ran);
-            if ran.passed && results.tests.is_empty() && results.broken.is_empty() {
-                all.unread = Some(self.unread());
-            }
-            let fails = results.red().next().is_some() || !results.broken.is_empty();
-            if !ran.passed && (ran.cut_short.is_some() || !fails) {
-                all.trouble = Some(format!("`{}`: {}", self.run, ran.why()));
-            }
-            if ran.timed_out {
-                all.hung = Some(ran.ended.clone());
-            }
-            if !ran.passed {
-                all.said = said(&ran, working_tree);
-                all.exit = Some(ran.ended.clone());
-            }
-            all.merged.add(results);
+        for number in numbers {
+            let began = spent.took;
+            let once = if let Some(once) = kept.and_then(|kept| kept.find(number)) {
+                once
+            } else {
+                if let Some(build) = unbuilt.take()
+                    && let Some(said) = self.built(ctx, job, working_tree, (phase, build), kept, spent)?
+                {
+                    return Ok(Tree::NotBuilt(said));
+                }
+                let (results, ran) = self.once(ctx, job, working_tree, &format!("{phase}-{number}"))?;
+                spent.add(&ran);
+                let said = if ran.passed { String::new() } else { said(&ran, working_tree) };
+                let once = Once::of(&ran, spent.took - began, said, results);
+                if let Some(kept) = kept {
+                    kept.keep(ctx, number, &once)?;
+                }
+                once
+            };
+            spent.run = once.took;
+            self.add(&mut all, once);
         }
         Ok(Tree::Ran(all))
+    }
+
+    /// Builds a tree. Returns what the compiler said if that fails, or if it is known to fail.
+    fn built(
+        &self,
+        ctx: &mut LegContext<'_>,
+        job: &Job<'_>,
+        working_tree: &WorkingTree,
+        (phase, build): (&str, &Command),
+        kept: Option<&Runs>,
+        spent: &mut Spent,
+    ) -> Result<Option<String>, LegAbort> {
+        if let Some(said) = kept.and_then(Runs::not_built) {
+            return Ok(Some(said));
+        }
+        let ran = self.command(ctx, job, working_tree, &format!("{phase}-build"), build)?;
+        spent.add(&ran);
+        if ran.passed {
+            return Ok(None);
+        }
+        let said = format!("{}\n`{build}`: {}", said(&ran, working_tree), ran.why());
+        if let Some(kept) = kept.filter(|_| ran.cut_short.is_none()) {
+            kept.keep_not_built(ctx, &said)?;
+        }
+        Ok(Some(said))
+    }
+
+    fn add(&self, all: &mut proof::Ran, once: Once) {
+        let results = &once.results;
+        if once.passed && results.tests.is_empty() && results.broken.is_empty() {
+            all.unread = Some(self.unread());
+        }
+        let fails = results.red().next().is_some() || !results.broken.is_empty();
+        if !once.passed && (once.cut_short.is_some() || !fails) {
+            all.trouble = Some(format!("`{}`: {}", self.run, once.why()));
+        }
+        if once.timed_out {
+            all.hung = Some(once.ended.clone());
+        }
+        if !once.passed {
+            all.said = once.said;
+            all.exit = Some(once.ended);
+        }
+        all.merged.add(once.results);
     }
 
     /// What is said of a run that ended well and told of no test.

@@ -7,11 +7,13 @@
 use std::collections::BTreeSet;
 
 use acquit_core::gate::check::{Phases, Tdd};
-use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight};
-use acquit_core::proof::{Seen, Tree, independent, inline, judge, red_by_judge, words};
+use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight, rule};
+use acquit_core::proof::{Ran, Seen, Tree, independent, inline, judge, red_by_judge, words};
+use acquit_core::results::{Known, Merged, TestId};
 
 use super::neighbours::{self, Trees};
 use super::regressions::{name_judges, needed};
+use super::repeat::Repeat;
 use super::sides::Doings;
 use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
@@ -51,7 +53,7 @@ impl Judge for Tdd {
         let here = WorkingTree::of(workspace);
         let mut evidence = Evidence::default();
         let Some(changed) = changed(workspace, &base, &head)? else {
-            evidence.find(Weight::Fails, "too-large", TOO_LARGE, None);
+            evidence.find(Weight::Fails, rule::TOO_LARGE, TOO_LARGE, None);
             return Ok(conclude(gate, &spent, evidence, &here));
         };
         let first = phases::first(workspace, self, &base, &head)?;
@@ -62,13 +64,13 @@ impl Judge for Tdd {
         }
         let parts = split(workspace, gate, (&self.tests, &self.exempt), changed)?;
         if !parts.own_code && !parts.own_tests {
-            evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
+            evidence.find(Weight::Noted, rule::EXEMPT, "nothing was changed that needs a test", None);
             return Ok(conclude(gate, &spent, evidence, &here));
         }
         if !parts.code {
             let what = "the change has nothing but tests, so none of them can fail without it; the check `mutation` is for such \
                         changes";
-            evidence.find(Weight::Fails, "unproven", what, None);
+            evidence.find(Weight::Fails, rule::UNPROVEN, what, None);
             return Ok(conclude(gate, &spent, evidence, &here));
         }
         let doings = Doings::of(job, gate, workspace, &base, &head)?;
@@ -80,7 +82,7 @@ impl Judge for Tdd {
         let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
         if none && !mends {
             let what = "the change has no test: write one that fails without the change and passes with it";
-            evidence.find(Weight::Fails, "untested", what, None);
+            evidence.find(Weight::Fails, rule::UNTESTED, what, None);
             return Ok(conclude(gate, &spent, evidence, &here));
         }
         let show = |ctx: &mut LegContext<'_>, tests: &[(String, Become)]| -> Result<(), LegAbort> {
@@ -91,23 +93,44 @@ impl Judge for Tdd {
             setup_aside(ctx, job, &scratch)
         };
         show(ctx, &parts.tests)?;
-        let mut red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without", 1, &mut spent)?;
+        let red_tree = scratch.shown().unwrap_or_else(|| base.clone());
+        let red_runs = suite.kept(ctx, job, workspace, &red_tree)?;
+        let without = WorkingTree::of_scratch(&scratch);
+        let mut red = suite.runs(ctx, job, &without, ("without", 1..=1), Some(&red_runs), &mut spent)?;
         origin::locate(&mut red, &scratch, &self.tests);
         // A clone of its own: nothing that the tests left behind while they were red helps them now.
         let fresh = workspace.beside("with")?;
         fresh.show(head.as_str(), &head)?;
         setup_aside(ctx, job, &fresh)?;
-        let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "with", self.runs, &mut spent)?;
-        if let (Tree::Ran(before), Tree::Ran(_)) = (&mut red, &green) {
-            // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
+        let green_runs = suite.kept(ctx, job, workspace, &head)?;
+        let with = WorkingTree::of_scratch(&fresh);
+        let mut green = suite.runs(ctx, job, &with, ("with", 1..=1), Some(&green_runs), &mut spent)?;
+        if let Tree::Ran(now) = &mut green {
+            let tests = counting(&on_base, &red, &now.merged);
             let unbuilt = Suite { build: None, ..suite };
-            let mut again =
-                unbuilt.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without-again", 1, &mut spent)?;
-            origin::locate(&mut again, &scratch, &self.tests);
-            if let Tree::Ran(again) = again
+            let mut repeat = Repeat {
+                suite: &unbuilt,
+                part: self.part.as_ref(),
+                tests: &tests,
+                workspace,
+                shown: &head,
+                working_tree: &with,
+                kept: &green_runs,
+            };
+            repeat.add(ctx, job, ("with", 2..=self.runs), now, &mut spent)?;
+            green_runs.forget_flaky(&now.merged);
+            if let Tree::Ran(before) = &mut red
                 && before.hung.is_none()
             {
-                before.merged.join(again.merged);
+                // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
+                repeat = Repeat { shown: &red_tree, working_tree: &without, kept: &red_runs, ..repeat };
+                let mut again = Ran { merged: before.merged.clone(), ..Ran::default() };
+                repeat.add(ctx, job, ("without", 2..=2), &mut again, &mut spent)?;
+                before.merged = again.merged;
+                origin::locate(&mut red, &scratch, &self.tests);
+            }
+            if let Tree::Ran(before) = &red {
+                red_runs.forget_flaky(&before.merged);
             }
         }
         let Parts { tests, added, reshaped, declared, new_files, .. } = parts;
@@ -154,6 +177,17 @@ impl Judge for Tdd {
         evidence.add(judge(&seen, self.red, self.weak));
         Ok(conclude(gate, &spent, evidence, &here))
     }
+}
+
+/// Returns the tests that pass with the change and did not pass on the base, or not without the change.
+fn counting(base: &Tree, red: &Tree, now: &Merged) -> BTreeSet<TestId> {
+    let passed = |tree: &Tree, id: &TestId| match tree {
+        Tree::Ran(ran) => Some(ran.merged.of(id) == Known::Passed),
+        Tree::NotBuilt(_) => None,
+    };
+    let counts = |id: &&TestId| passed(base, id) != Some(true) || passed(red, id) == Some(false);
+    let all = now.results.tests.keys().filter(|id| now.of(id) == Known::Passed);
+    all.filter(counts).cloned().collect()
 }
 
 /// Why none of these trees told of any test although their runs ended well.

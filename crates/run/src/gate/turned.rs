@@ -3,7 +3,7 @@
 use acquit_core::check::dilution::Permits;
 use acquit_core::check::source::Language;
 use acquit_core::failure::Location;
-use acquit_core::gate::{Evidence, Weight};
+use acquit_core::gate::{Command, Evidence, Weight};
 use acquit_core::proof::Tree;
 use acquit_core::proof::turned::{TestFile, dead, plan};
 
@@ -23,7 +23,7 @@ const MOST_FILES: usize = 500;
 pub(super) fn look(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    suite: &Suite<'_>,
+    (suite, part): (&Suite<'_>, Option<&Command>),
     workspace: &LockedWorkspace,
     (base, head): (&CommitId, &CommitId),
     spent: &mut Spent,
@@ -56,7 +56,19 @@ pub(super) fn look(
     let scratch = workspace.scratch()?;
     scratch.show(&scratch.compose(head, &turned)?, head)?;
     setup_aside(ctx, job, &scratch)?;
-    if let Tree::Ran(ran) = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "turned", 1, spent)? {
+    let working_tree = WorkingTree::of_scratch(&scratch);
+    let mut ran = None;
+    if let Some(run) = part {
+        // The copies are among the tests of the change.
+        let part = Suite { run, ..*suite };
+        ran = Some(part.tree(ctx, job, &working_tree, "turned-part", 1, spent)?);
+        ran = ran.filter(|ran| matches!(ran, Tree::Ran(ran) if plan.all_ran(&ran.merged)));
+    }
+    let ran = match ran {
+        Some(ran) => ran,
+        None => suite.tree(ctx, job, &working_tree, "turned", 1, spent)?,
+    };
+    if let Tree::Ran(ran) = ran {
         for copy in dead(&plan, &ran.merged) {
             let what = format!(
                 "`{}` passes too if its assertions are turned around, so they prove nothing: they are never reached, or their \

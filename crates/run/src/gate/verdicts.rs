@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use acquit_core::gate::{Gate, Reuse, Verdict};
 use acquit_core::leg::{Ending, Past};
+use acquit_core::proof::How;
 use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -37,9 +38,6 @@ const MOST_VERDICTS: usize = 1_000;
 
 /// Changes with the form of the file.
 const FORM: u32 = 1;
-
-/// The finding by which a check says that tests changed their mind.
-const FLAKY: &str = "flaky";
 
 /// The verdicts of one state of the work.
 pub(super) struct Verdicts {
@@ -71,6 +69,8 @@ struct Kept {
     verdict: Verdict,
 }
 
+acquit_core::json!(Kept);
+
 impl Verdicts {
     /// Those of the work as it stands.
     pub(super) fn of(
@@ -98,15 +98,14 @@ impl Verdicts {
             "path": path,
             "machine": [std::env::consts::OS, std::env::consts::ARCH],
         });
-        let (folder, told) = if job.source.is_judged_only() {
-            let project = name(&job.source.owner().git_dir().to_string_lossy());
-            (ctx.runtime.home.join("verdicts").join(project), Told::Anyone)
+        let told = if job.source.is_judged_only() {
+            Told::Anyone
         } else {
             let legs = job.task.past.iter().filter(|past| has_told(past)).map(|past| past.number).collect();
-            (ctx.runtime.task_folder(ctx.hold.leg.task).join("verdicts"), Told::Legs(legs))
+            Told::Legs(legs)
         };
         Ok(Self {
-            folder,
+            folder: folder(ctx, job),
             durations: ctx.runtime.home.join("durations"),
             work,
             project: job.source.owner().git_dir().to_string_lossy().into_owned(),
@@ -132,7 +131,7 @@ impl Verdicts {
 
     /// Keeps a verdict that was just given, without the secrets that a gate may have found and told.
     pub(super) fn keep(&self, ctx: &LegContext<'_>, gate: &Gate, verdict: &Verdict) -> Result<(), LegAbort> {
-        let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == FLAKY);
+        let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == How::Flaky.rule());
         if !is_kept(gate) || flaky {
             return Ok(());
         }
@@ -171,8 +170,18 @@ impl Verdicts {
     }
 }
 
+/// Returns the folder for what gates found out about this work.
+pub(super) fn folder(ctx: &LegContext<'_>, job: &Job<'_>) -> PathBuf {
+    if job.source.is_judged_only() {
+        let project = name(&job.source.owner().git_dir().to_string_lossy());
+        ctx.runtime.home.join("verdicts").join(project)
+    } else {
+        ctx.runtime.task_folder(ctx.hold.leg.task).join("verdicts")
+    }
+}
+
 /// The file for something. Two things may have the same: the file says what it is about, where that matters.
-fn name(depends: &str) -> String {
+pub(super) fn name(depends: &str) -> String {
     let mut hasher = DefaultHasher::new();
     depends.hash(&mut hasher);
     format!("{:016x}.json", hasher.finish())

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use super::agent::{Role, config, write_repository};
 use super::modules::Tree;
+use super::snapshot::{Skip, Snapshot};
 use super::{Error, LockedWorkspace, files};
 use crate::git::{Call, CommitId, file_name};
 use crate::layers::{Layer, SharedLayer};
@@ -197,12 +198,13 @@ impl Scratch<'_> {
 
     /// Checks out a commit or tree, with a repository whose HEAD is `head`.
     pub fn show(&self, tree: &str, head: &CommitId) -> Result<(), Error> {
-        let doing = "fill the scratch tree";
-        files::remove(&self.dir.join("index.lock"))?;
         let git = self.tree().join(".git");
-        files::remove(&git)?;
-        self.call_in_tree("read-tree").args(["--reset", "-u", tree]).run().map_err(Error::git(doing))?;
-        self.call_in_tree("clean").args(["-ffdq"]).run().map_err(Error::git(doing))?;
+        if self.fill(tree).is_err() {
+            // Programs ran here, and may have left something that git cannot clean up. Start with an empty tree.
+            files::remove(&self.dir)?;
+            std::fs::create_dir_all(self.tree()).map_err(|e| Error::io("create", &self.dir, e))?;
+            self.fill(tree)?;
+        }
         self.of.fill_submodules(tree, &self.tree(), Tree::Agents)?;
         let config = config(self.of.format, &Role::Agent(&self.of.agent));
         let borrowed = self.of.borrowed_objects();
@@ -211,6 +213,18 @@ impl Scratch<'_> {
         self.of.fill_lfs(tree, &self.tree(), &git.join("index"))?;
         *self.shown.borrow_mut() = tree.parse().ok();
         Ok(())
+    }
+
+    fn fill(&self, tree: &str) -> Result<(), Error> {
+        let doing = "fill the scratch tree";
+        files::remove(&self.dir.join("index.lock"))?;
+        files::remove(&self.tree().join(".git"))?;
+        if self.index().exists() {
+            // Removes pipes that git would wait for, and opens closed directories.
+            Snapshot::take(&self.tree(), Skip::Nothing).map_err(|e| Error::io("read", &self.tree(), e))?;
+        }
+        self.call_in_tree("read-tree").args(["--reset", "-u", tree]).run().map_err(Error::git(doing))?;
+        self.call_in_tree("clean").args(["-ffdq"]).run().map(drop).map_err(Error::git(doing))
     }
 
     /// Returns the tracked files of the current tree.

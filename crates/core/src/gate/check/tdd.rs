@@ -55,6 +55,9 @@ pub struct Tdd {
     pub build: Option<Command>,
     /// What runs them.
     pub run: Command,
+    /// Runs only the tests of the change, if a judgement knows which these are. For what concerns no other test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Command>,
     /// Where it leaves how each test ended.
     pub report: Report,
     /// The paths that belong to the tests. Inline test modules of Rust do by themselves.
@@ -127,7 +130,7 @@ impl Kind for Tdd {
         let weak = table.word("weak", &WEAKS).map_or(Weak::Allow, |weak| weak.value);
         let phases = table.word("phases", &PHASES).map(|phases| phases.value).unwrap_or_default();
         let run = run(table, "cargo test --no-fail-fast");
-        Some(Self { build, run: run?, report: report?, tests, exempt, runs, red, weak, phases })
+        Some(Self { build, run: run?, part: None, report: report?, tests, exempt, runs, red, weak, phases })
     }
 
     fn command(&self) -> Option<&Command> {

@@ -22,6 +22,9 @@ pub struct Tests {
     pub build: Option<Command>,
     /// What runs them.
     pub run: Command,
+    /// Runs only the tests of the change, if a judgement knows which these are. For what concerns no other test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Command>,
     /// Where it leaves how each test ended.
     pub report: Report,
     /// How often a failure is tried again before it is believed.
@@ -31,7 +34,8 @@ pub struct Tests {
 impl Tests {
     /// The same tests, without the question whether those of the change were red.
     pub fn of(tdd: &Tdd) -> Self {
-        Self { build: tdd.build.clone(), run: tdd.run.clone(), report: tdd.report.clone(), again: AGAIN }
+        let (build, run, part) = (tdd.build.clone(), tdd.run.clone(), tdd.part.clone());
+        Self { build, run, part, report: tdd.report.clone(), again: AGAIN }
     }
 }
 
@@ -47,7 +51,7 @@ impl Kind for Tests {
         table.require("report", "say where each test's result is: report = { junit = \"report.xml\" }");
         let again = table.value("again").map_or(Some(AGAIN), |value| value.count(MOST_AGAIN));
         let run = run(table, "cargo test --no-fail-fast");
-        Some(Self { build, run: run?, report: report?, again: again? })
+        Some(Self { build, run: run?, part: None, report: report?, again: again? })
     }
 
     fn command(&self) -> Option<&Command> {

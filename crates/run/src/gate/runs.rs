@@ -1,0 +1,215 @@
+//! Runs of tests, kept by the content of their tree, so that the same content is not run again.
+//!
+//! Trees repeat within a judgement and between judgements: `tests` and `tdd` both run the change, and the base with the tests of the
+//! change stays the same while only the code is edited. Each run of a tree has a number, so runs that are compared with each other
+//! are always different runs. A run is kept by everything that it is known to depend on, where no agent and no gate can write. Runs
+//! that were cut short, and those of trees with flaky tests, are not kept. Only work that no agent works on has kept runs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use acquit_core::gate::{Command, Gate, Report, Reuse};
+use acquit_core::results::{Merged, Results};
+use acquit_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{cache, verdicts};
+use crate::git::CommitId;
+use crate::leg::{Job, LegAbort, LegContext, Ran};
+use crate::workspace::LockedWorkspace;
+
+/// Maximum age, as of a verdict: the toolchain changes without a sign.
+const AGE: Duration = Duration::from_hours(24);
+
+/// Maximum size of a file to read.
+const LARGEST: u64 = 64 << 20;
+
+/// Maximum number of files of a project or task.
+const MOST_KEPT: usize = 200;
+
+/// Format version of the files.
+const FORM: u32 = 1;
+
+/// One run of the tests of a tree.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Once {
+    pub(super) passed: bool,
+    pub(super) ended: String,
+    /// How long it took, with the build before it.
+    pub(super) took: u64,
+    /// What it printed, as far as that says why it failed.
+    pub(super) said: String,
+    pub(super) results: Results,
+    /// Why it was stopped early. Such a run is not kept.
+    #[serde(skip)]
+    pub(super) cut_short: Option<String>,
+    /// Whether that was because of its timeout.
+    #[serde(skip)]
+    pub(super) timed_out: bool,
+}
+
+impl Once {
+    pub(super) fn of(ran: &Ran, took: u64, said: String, results: Results) -> Self {
+        let (passed, ended) = (ran.passed, ran.ended.clone());
+        let cut_short = ran.cut_short.as_ref().map(ToString::to_string);
+        Self { passed, ended, took, said, results, cut_short, timed_out: ran.timed_out }
+    }
+
+    /// Returns why it did not exit with code 0.
+    pub(super) fn why(&self) -> &str {
+        self.cut_short.as_ref().unwrap_or(&self.ended)
+    }
+
+    /// Returns whether it says something about the next run of the same tree.
+    fn is_whole(&self) -> bool {
+        let told = !self.results.tests.is_empty() || !self.results.broken.is_empty();
+        self.cut_short.is_none() && told && !self.results.cut
+    }
+}
+
+/// What is kept of a tree.
+#[derive(Serialize, Deserialize)]
+enum What {
+    /// Its tests ran.
+    Ran(Box<Once>),
+    /// It could not be built: what the compiler said.
+    NotBuilt(String),
+}
+
+/// A file of the cache.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    form: u32,
+    at: Timestamp,
+    /// Everything that it depends on. The name of the file is only a hash of it.
+    depends: String,
+    what: What,
+}
+
+acquit_core::json!(Kept);
+
+/// The commands whose runs are kept.
+pub(super) struct Commands<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) build: Option<&'a Command>,
+    pub(super) run: &'a Command,
+    pub(super) report: &'a Report,
+}
+
+/// The runs of one tree.
+pub(super) struct Runs {
+    folder: PathBuf,
+    depends: serde_json::Value,
+    build: Option<String>,
+    now: Timestamp,
+    is_kept: bool,
+}
+
+impl Runs {
+    /// Returns the runs of the tree of a commit, or of a tree itself.
+    pub(super) fn of(
+        ctx: &LegContext<'_>,
+        job: &Job<'_>,
+        workspace: &LockedWorkspace,
+        tree: &CommitId,
+        commands: &Commands<'_>,
+    ) -> Result<Self, LegAbort> {
+        let gate = commands.gate;
+        let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+        let depends = serde_json::json!({
+            "form": FORM,
+            "tree": workspace.tree_of(tree)?,
+            "base": job.base(),
+            "run": commands.run,
+            "report": commands.report,
+            "env": gate.env,
+            "timeout": gate.timeout,
+            "output": gate.output,
+            "network": gate.reach(&job.definition.config.network),
+            "config": job.definition.config,
+            "path": path,
+            "machine": [std::env::consts::OS, std::env::consts::ARCH],
+        });
+        Ok(Self {
+            folder: verdicts::folder(ctx, job).join("runs"),
+            depends,
+            build: commands.build.map(ToString::to_string),
+            now: (ctx.runtime.now)(),
+            is_kept: gate.reuse == Reuse::SameTree && job.source.is_judged_only(),
+        })
+    }
+
+    /// Returns the run with this number, if it is kept.
+    pub(super) fn find(&self, number: u32) -> Option<Once> {
+        match self.load(&self.run(number))? {
+            What::Ran(once) => Some(*once),
+            What::NotBuilt(_) => None,
+        }
+    }
+
+    /// Returns what the compiler said, if the tree is known not to build.
+    pub(super) fn not_built(&self) -> Option<String> {
+        match self.load(&self.build())? {
+            What::NotBuilt(said) => Some(said),
+            What::Ran(_) => None,
+        }
+    }
+
+    /// Keeps a run.
+    pub(super) fn keep(&self, ctx: &LegContext<'_>, number: u32, once: &Once) -> Result<(), LegAbort> {
+        if !once.is_whole() {
+            return Ok(());
+        }
+        self.save(ctx, self.run(number), What::Ran(Box::new(once.clone())))
+    }
+
+    /// Keeps what the compiler said of a tree that does not build.
+    pub(super) fn keep_not_built(&self, ctx: &LegContext<'_>, said: &str) -> Result<(), LegAbort> {
+        self.save(ctx, self.build(), What::NotBuilt(said.to_owned()))
+    }
+
+    /// Forgets the runs of a tree if they do not agree: the next judgement tries again.
+    pub(super) fn forget_flaky(&self, merged: &Merged) {
+        if merged.flaky.is_empty() {
+            return;
+        }
+        for number in 1..=merged.runs {
+            // One that stays is only believed for a day.
+            let _ = std::fs::remove_file(self.file(&self.run(number)));
+        }
+    }
+
+    fn run(&self, number: u32) -> String {
+        serde_json::json!({ "of": self.depends, "run": number }).to_string()
+    }
+
+    fn build(&self) -> String {
+        serde_json::json!({ "of": self.depends, "build": self.build }).to_string()
+    }
+
+    fn file(&self, depends: &str) -> PathBuf {
+        self.folder.join(verdicts::name(depends))
+    }
+
+    fn load(&self, depends: &str) -> Option<What> {
+        if !self.is_kept {
+            return None;
+        }
+        let kept = cache::load::<Kept>(&self.file(depends), LARGEST)?;
+        let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
+        holds.then_some(kept.what)
+    }
+
+    fn save(&self, ctx: &LegContext<'_>, depends: String, what: What) -> Result<(), LegAbort> {
+        if !self.is_kept {
+            return Ok(());
+        }
+        let file = self.file(&depends);
+        let Some(kept) = ctx.redactor.stored(Kept { form: FORM, at: self.now, depends, what }) else {
+            return Ok(());
+        };
+        let at = |error: std::io::Error| LegAbort::file("keep a run in", &file, &error);
+        cache::prune(&self.folder, MOST_KEPT).map_err(at)?;
+        cache::save(&file, &kept).map_err(at)
+    }
+}
