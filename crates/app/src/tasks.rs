@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use acquit_core::event::SetupAgain;
 use acquit_core::gate::Verdict;
 use acquit_core::ids::TaskId;
-use acquit_core::leg::Leg;
+use acquit_core::leg::{self, Leg};
 use acquit_core::sandbox::Mode;
 use acquit_core::store::{Filter, Store};
 use acquit_core::task::{Summary, Task};
@@ -167,5 +167,7 @@ pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
     let history = history(store, id)?;
     let gates = history.newest_verdicts().into_iter().cloned().collect();
     let (legs, setups) = (store.legs(id)?, history.setups);
-    Ok(Details { state: task.state.word(), legs, sandbox, gates, setups, task })
+    let runs = legs.iter().any(|leg| leg.state == leg::State::Running);
+    let state = if runs { task.state.word() } else { task.state.idle_word() };
+    Ok(Details { state, task, legs, sandbox, gates, setups })
 }

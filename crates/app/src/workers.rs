@@ -26,10 +26,33 @@ pub struct Shown {
     /// The worker's own report.
     #[serde(flatten)]
     pub seen: SeenWorker,
-    /// Status: `working`, `stopping` or `silent`.
-    pub standing: &'static str,
+    /// Status.
+    pub standing: Standing,
     /// Number of running legs.
     pub running: usize,
+}
+
+/// Status of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It takes legs.
+    Working,
+    /// It finishes its legs and takes no more.
+    Stopping,
+    /// It has not reported for a while.
+    Silent,
+}
+
+impl Standing {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Stopping => "stopping",
+            Self::Silent => "silent",
+        }
+    }
 }
 
 /// A waiting leg.
@@ -59,16 +82,19 @@ pub fn look(store: &mut dyn Store) -> Result<Workers, Error> {
     };
     let shown = |seen: SeenWorker| Shown {
         standing: match seen.worker.state {
-            _ if now.since(seen.seen) > Worker::SILENCE => "silent",
-            WorkerState::Working => "working",
-            WorkerState::Stopping => "stopping",
+            _ if now.since(seen.seen) > Worker::SILENCE => Standing::Silent,
+            WorkerState::Working => Standing::Working,
+            WorkerState::Stopping => Standing::Stopping,
         },
         running: runs(&seen.worker.name),
         seen,
     };
     let workers: Vec<Shown> = store.workers()?.into_iter().map(shown).collect();
-    let living: Vec<&Worker> =
-        workers.iter().filter(|shown| shown.standing == "working").map(|shown| &shown.seen.worker).collect();
+    let living: Vec<&Worker> = workers
+        .iter()
+        .filter(|shown| shown.standing == Standing::Working)
+        .map(|shown| &shown.seen.worker)
+        .collect();
     let due = store.waiting(LOOKED_AT)?.into_iter().filter(|leg| leg.not_before <= now);
     let waiting = due.map(|leg| explain(leg, &living)).collect();
     Ok(Workers { workers, waiting })

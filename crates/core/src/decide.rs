@@ -81,7 +81,7 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Illegal {
     /// The input makes no sense in the task's state.
-    #[error("{what} is not possible while the task is {state}")]
+    #[error("it is {state} and cannot {what}")]
     State {
         /// Description of the input.
         what: &'static str,
@@ -426,14 +426,14 @@ impl Next<'_> {
 impl Input {
     fn what(&self) -> &'static str {
         match self {
-            Self::Begin => "beginning it",
-            Self::LegEnded { .. } => "ending a leg",
-            Self::Release => "releasing it",
-            Self::Feedback { .. } => "taking up comments",
-            Self::Cancel { .. } => "cancelling",
-            Self::Retry { .. } => "trying again",
-            Self::Merge => "merging",
-            Self::Answer { .. } => "answering",
+            Self::Begin => "begin",
+            Self::LegEnded { .. } => "end a leg",
+            Self::Release => "be released",
+            Self::Feedback { .. } => "take up comments",
+            Self::Cancel { .. } => "be cancelled",
+            Self::Retry { .. } => "be retried",
+            Self::Merge => "be merged",
+            Self::Answer { .. } => "be answered",
         }
     }
 }

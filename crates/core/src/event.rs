@@ -173,9 +173,27 @@ pub enum Body {
     Notice {
         /// Severity.
         level: Level,
-        /// The message.
+        /// The message, for people. Programs act on `about`.
         text: String,
+        /// What it is about, if programs can act on it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<About>,
     },
+}
+
+/// What a notice is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// A program was refused a host.
+    RefusedHost {
+        /// Name of the program: a gate, `setup` or `agent`.
+        program: String,
+        /// Entry of `hosts` that would allow it.
+        host: String,
+    },
+    /// Setup was stopped by its timeout.
+    SetupTimedOut,
 }
 
 /// A setup that ran for changed lock files, and the hosts it connected to.
@@ -239,6 +257,11 @@ pub struct Event {
 }
 
 impl Body {
+    /// Creates a notice for people.
+    pub fn notice(level: Level, text: impl Into<String>) -> Self {
+        Self::Notice { level, text: text.into(), about: None }
+    }
+
     /// Returns the part of the program it comes from: `task`, `leg`, `agent` or `gate`.
     pub fn category(&self) -> &'static str {
         match self {

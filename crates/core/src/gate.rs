@@ -17,6 +17,7 @@ pub mod check;
 mod evidence;
 mod filter;
 mod report;
+pub mod rule;
 
 pub use check::Check;
 pub use evidence::{Evidence, Figure, Finding, Weight};
@@ -64,6 +65,11 @@ impl Gate {
     /// Whom its commands may talk to: as it says, or else as the project says of gates.
     pub fn reach(&self, usual: &Networks) -> Network {
         self.network.unwrap_or(usual.gates)
+    }
+
+    /// Whether its kind is `test`, which a project gives to gates that run its tests.
+    pub fn is_test(&self) -> bool {
+        self.kind.as_str() == "test"
     }
 }
 
@@ -179,12 +185,36 @@ pub struct Verdict {
     /// The leg of the same task that gave this verdict on the same work, if it was not given anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reused: Option<u32>,
+    /// Why a command of the gate was stopped early, if one was. Such a verdict says nothing about the next run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+}
+
+/// Why a command did not run to its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopped {
+    /// It ran longer than its timeout, or printed nothing for too long.
+    Timeout,
+    /// It printed too much.
+    Output,
+    /// It used too much of a resource: memory, processes, disk space or processor time.
+    Resource,
+    /// Somebody or another gate stopped it.
+    Cancelled,
+    /// Its program could not be started.
+    NotStarted,
 }
 
 impl Verdict {
     /// Whether this verdict rejects the work.
     pub fn rejects(&self) -> bool {
         !self.passed && self.severity == Severity::Error
+    }
+
+    /// The exit code, if the verdict is on a single command that ran to its own end.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.ended.strip_prefix("exit ")?.parse().ok()
     }
 }
 

@@ -78,6 +78,15 @@ pub enum Error {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The database cannot be written to. Retrying does not help until someone makes it writable.
+    #[error("the database does not {doing}")]
+    ReadOnly {
+        /// The failed operation, to follow "does not".
+        doing: &'static str,
+        /// The database's error.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The database refused or is unreachable.
     #[error("the database does not {doing}")]
     Database {
@@ -87,6 +96,33 @@ pub enum Error {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+impl Error {
+    /// Returns why the disk took no data, if that is the cause.
+    pub fn disk(&self) -> Option<Disk> {
+        match self {
+            Self::Full { .. } => Some(Disk::Full),
+            Self::ReadOnly { .. } => Some(Disk::ReadOnly),
+            Self::Conflict(_)
+            | Self::Fenced(_)
+            | Self::NoTask(_)
+            | Self::Newer { .. }
+            | Self::Corrupt { .. }
+            | Self::Database { .. } => None,
+        }
+    }
+}
+
+/// Why a disk takes no data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    /// It is full.
+    Full,
+    /// It is read-only.
+    ReadOnly,
+    /// The program that failed does not report the reason.
+    Unwritable,
 }
 
 /// A decided step of a task, to be written atomically.

@@ -201,6 +201,21 @@ pub enum End {
     },
 }
 
+/// Start of the stored reason of a task that a person's rejection ended.
+const REJECTED: &str = "rejected: ";
+
+impl End {
+    /// Creates the end of a task that a person rejected.
+    pub fn rejected(reason: &str) -> Self {
+        Self::Failed { reason: format!("{REJECTED}{reason}") }
+    }
+
+    /// Returns whether a person's rejection ended the task.
+    pub fn is_rejection(&self) -> bool {
+        matches!(self, Self::Failed { reason } if reason.starts_with(REJECTED))
+    }
+}
+
 /// A variation value that was tried without success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
@@ -290,6 +305,14 @@ impl State {
                 End::NoImprovement => "no_improvement",
                 End::Cancelled { .. } => "cancelled",
             },
+        }
+    }
+
+    /// Returns the state as one word, of a task that no harness works on at present: it is ready.
+    pub fn idle_word(&self) -> &'static str {
+        match self {
+            Self::Working { cancel: None, .. } => "ready",
+            other => other.word(),
         }
     }
 

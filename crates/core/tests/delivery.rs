@@ -77,6 +77,7 @@ fn task(text: &str) -> (Task, Vec<Verdict>) {
     evidence.find(Weight::Noted, "rule", text, None);
     let verdict = Verdict {
         reused: None,
+        stopped: None,
         gate: Name::literal("tdd"),
         passed: true,
         severity: Severity::Error,

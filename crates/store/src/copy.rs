@@ -13,6 +13,8 @@ mod sqlite;
 
 use std::path::{Path, PathBuf};
 
+use acquit_core::store::Disk;
+
 use crate::{Clock, Location, OpenError};
 
 /// Number of rows to read and write at a time.
@@ -305,6 +307,23 @@ pub enum CopyError {
     /// An error of PostgreSQL.
     #[error("copy the store")]
     Postgres(#[from] ::postgres::Error),
+}
+
+impl CopyError {
+    /// Returns why the disk took no data, if the database says so. An error of the system is among the causes.
+    pub fn disk(&self) -> Option<Disk> {
+        match self {
+            Self::Open(error) => error.disk(),
+            Self::Sqlite(error) => crate::tx_error::of_sqlite(error),
+            Self::Exists { .. }
+            | Self::NoBackup { .. }
+            | Self::NotEmpty { .. }
+            | Self::Same
+            | Self::Running { .. }
+            | Self::Write { .. }
+            | Self::Postgres(_) => None,
+        }
+    }
 }
 
 /// Atomically writes a snapshot of the store to a new SQLite file, while others continue to write to the store.

@@ -25,7 +25,7 @@ mod tx_error;
 
 use std::path::PathBuf;
 
-use acquit_core::store::{Error, Store};
+use acquit_core::store::{Disk, Error, Store};
 
 pub use clock::Clock;
 pub use copy::{Copied, CopyError, backup, move_to, restore};
@@ -123,4 +123,23 @@ pub enum OpenError {
     /// The store exists, but cannot be used as it is.
     #[error("use the store")]
     Store(#[from] Error),
+}
+
+impl OpenError {
+    /// Returns why the disk took no data, if the database says so. An error of the system is among the causes.
+    pub fn disk(&self) -> Option<Disk> {
+        match self {
+            Self::ReadOnly { .. } => Some(Disk::ReadOnly),
+            Self::File { source, .. } => tx_error::of_sqlite(source),
+            Self::Store(error) => error.disk(),
+            Self::Create { .. }
+            | Self::NotAStore { .. }
+            | Self::Locked { .. }
+            | Self::OldSqlite { .. }
+            | Self::Address(_)
+            | Self::Tls(_)
+            | Self::Connect { .. }
+            | Self::Moved { .. } => None,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Why a transaction was rolled back: for a reason that the caller of the store handles, or because of a database
 //! error. Only the method that started the transaction knows how to describe the latter.
 
-use acquit_core::store::Error;
+use acquit_core::store::{Disk, Error};
 
 /// Result of work inside a transaction.
 pub(crate) type Result<T> = std::result::Result<T, TxError>;
@@ -20,8 +20,11 @@ impl TxError {
     pub(crate) fn while_doing(self, doing: &'static str) -> Error {
         match self {
             Self::Store(error) => error,
-            Self::Database(source) if is_full(source.as_ref()) => Error::Full { doing, source },
-            Self::Database(source) => Error::Database { doing, source },
+            Self::Database(source) => match disk(source.as_ref()) {
+                Some(Disk::Full) => Error::Full { doing, source },
+                Some(Disk::ReadOnly) => Error::ReadOnly { doing, source },
+                Some(Disk::Unwritable) | None => Error::Database { doing, source },
+            },
         }
     }
 
@@ -52,12 +55,21 @@ impl From<postgres::Error> for TxError {
     }
 }
 
-/// Returns whether a database reports that its disk is full.
-fn is_full(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+/// Returns why the disk of a database takes no data, if that is its error. A server that is read-only may be so for a
+/// moment, so that is an outage.
+fn disk(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Option<Disk> {
     if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
-        return error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
+        return of_sqlite(error);
     }
-    error
-        .downcast_ref::<postgres::Error>()
-        .is_some_and(|error| error.code() == Some(&postgres::error::SqlState::DISK_FULL))
+    let code = error.downcast_ref::<postgres::Error>()?.code()?;
+    (*code == postgres::error::SqlState::DISK_FULL).then_some(Disk::Full)
+}
+
+/// The same for SQLite.
+pub(crate) fn of_sqlite(error: &rusqlite::Error) -> Option<Disk> {
+    match error.sqlite_error_code()? {
+        rusqlite::ErrorCode::DiskFull => Some(Disk::Full),
+        rusqlite::ErrorCode::ReadOnly => Some(Disk::ReadOnly),
+        _ => None,
+    }
 }

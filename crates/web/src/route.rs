@@ -49,8 +49,11 @@ impl<'t> Group<'t> {
     }
 
     fn sum(&self) -> String {
-        let cost = words::usage_cost(&self.usage);
-        let cost = if cost == "–" { String::new() } else { format!(" · {cost}") };
+        let cost = if self.usage.is_empty() {
+            String::new()
+        } else {
+            format!(" · {}", words::usage_cost(&self.usage))
+        };
         format!("{}{cost}", words::length(self.took))
     }
 }

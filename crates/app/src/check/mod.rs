@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
-use acquit_core::event::{Body, SetupAgain};
+use acquit_core::event::{About, Body, SetupAgain};
 use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::Ending;
@@ -18,7 +18,7 @@ use acquit_core::task::{End, State, Task};
 use acquit_core::template::NoTexts;
 use acquit_core::workflow::{self, Around};
 use acquit_run::git::Source;
-use acquit_run::{network, retention};
+use acquit_run::retention;
 
 use crate::app::App;
 use crate::error::Error;
@@ -121,7 +121,7 @@ fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehe
         task.state,
         State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. }
     );
-    let Told { verdicts, refused, .. } = told(store, id)?;
+    let told = told(store, id)?;
     let mut problems = Vec::new();
     let failed = task.past.last().and_then(|past| match &past.ending {
         Ending::Failed { reason, .. } => Some(reason.clone()),
@@ -134,20 +134,20 @@ fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehe
         | Ending::Held { .. } => None,
     });
     if let Some(reason) = failed {
-        problems.push(problem::of_setup(config, &reason, &refused));
+        problems.push(problem::of_setup(config, &reason, &told));
     }
-    for verdict in verdicts.iter().filter(|verdict| !verdict.passed) {
+    for verdict in told.verdicts.iter().filter(|verdict| !verdict.passed) {
         let Some(gate) = gates.iter().find(|gate| gate.name == verdict.gate) else { continue };
         if gate.severity == Severity::Error {
             let refused: Vec<_> =
-                refused.iter().filter(|(name, _)| *name == gate.name.as_str()).cloned().collect();
+                told.refused.iter().filter(|(name, _)| *name == gate.name.as_str()).cloned().collect();
             problems.push(problem::of_gate(config, gate, verdict, &refused));
         }
     }
     for problem in &mut problems {
         missing_program(app, problem);
     }
-    Ok(Rehearsal { verdicts, left_out, problems, cancelled })
+    Ok(Rehearsal { verdicts: told.verdicts, left_out, problems, cancelled })
 }
 
 /// Splits the gates into those that work without a change and the others, with the reason.
@@ -210,7 +210,7 @@ pub(crate) fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Erro
     })
 }
 
-/// Program name as shown in notices, and the host it was refused.
+/// Name of a program, and the host it was refused.
 pub type RefusedHost = (String, String);
 
 /// Data from the events of a rehearsal.
@@ -219,6 +219,8 @@ pub(crate) struct Told {
     pub(crate) verdicts: Vec<Verdict>,
     /// Hosts that were refused, by program.
     pub(crate) refused: Vec<RefusedHost>,
+    /// Whether setup was stopped by its timeout.
+    pub(crate) setup_timed_out: bool,
     /// Setups that ran because of changed lock files.
     pub(crate) setups: Vec<SetupAgain>,
 }
@@ -234,13 +236,10 @@ pub(crate) fn told(store: &mut dyn Store, id: TaskId) -> Result<Told, Error> {
             match &event.body {
                 Body::Gate { verdict } => told.verdicts.push((**verdict).clone()),
                 Body::SetupAgain(setup) => told.setups.push(setup.clone()),
-                Body::Notice { text, .. } => {
-                    if let Some((name, line)) = text.strip_prefix('`').and_then(|rest| rest.split_once("`: "))
-                        && let Some(host) = network::refused_host(line)
-                    {
-                        told.refused.push((name.to_owned(), host));
-                    }
+                Body::Notice { about: Some(About::RefusedHost { program, host }), .. } => {
+                    told.refused.push((program.clone(), host.clone()));
                 }
+                Body::Notice { about: Some(About::SetupTimedOut), .. } => told.setup_timed_out = true,
                 _ => {}
             }
         }

@@ -2,13 +2,13 @@
 //! inspects output, and knows the messages of common programs.
 
 use acquit_core::config::Config;
-use acquit_core::gate::{Check, Command, Gate, Verdict};
+use acquit_core::gate::{Check, Command, Gate, Stopped, Verdict, rule};
 use acquit_core::ids::Name;
 use acquit_core::sandbox::Host;
 use serde::Serialize;
 
-use super::RefusedHost;
 use super::edit::Edit;
+use super::{RefusedHost, Told};
 
 /// Where a problem occurred.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +36,9 @@ pub struct Problem {
     /// A program that was not found.
     #[serde(skip)]
     pub missing: Option<String>,
+    /// Whether the gate is the placeholder for a repository whose tests were not recognised.
+    #[serde(skip)]
+    pub unrecognised: bool,
 }
 
 /// An edit with its meaning.
@@ -65,7 +68,7 @@ pub enum Consent {
 const LINES: usize = 6;
 
 /// Explains why setup failed.
-pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Problem {
+pub(crate) fn of_setup(config: &Config, reason: &str, told: &Told) -> Problem {
     let mut problem = Problem {
         place: Place::Setup,
         what: "setup fails on the untouched tree".to_owned(),
@@ -73,9 +76,10 @@ pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Probl
         advice: Some("run the command of [setup] by hand, and mend it in .acquit/acquit.toml".to_owned()),
         mends: Vec::new(),
         missing: None,
+        unrecognised: false,
     };
     let run = config.setup.as_ref().map(|setup| setup.run.to_string()).unwrap_or_default();
-    let hosts = hosts(refused.iter().filter(|(name, _)| name.starts_with("setup")));
+    let hosts = hosts(told.refused.iter().filter(|(name, _)| name.starts_with("setup")));
     if !hosts.is_empty() {
         problem.what = format!("setup needs servers that are not listed: {}", hosts.join(", "));
         problem.mends.push(add_hosts(hosts));
@@ -105,7 +109,7 @@ pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Probl
         problem.what = "setup cannot reach its server from this machine".to_owned();
         problem.advice =
             Some("check the connection, and the proxy or mirror of the package manager".to_owned());
-    } else if reason.contains("timed out") {
+    } else if told.setup_timed_out {
         problem.what = "setup takes longer than it may".to_owned();
         let edit =
             Edit::Set { table: "setup".to_owned(), key: "timeout".to_owned(), value: "\"1h\"".to_owned() };
@@ -136,14 +140,16 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
         advice: None,
         mends: Vec::new(),
         missing: None,
+        unrecognised: false,
     };
-    let is_test = gate.kind.as_str() == "test";
+    let is_test = gate.is_test();
     let warning = Mend {
         words: format!("make {name} a warning: shown, but rejects nothing"),
         edit: set("severity", "\"warning\""),
         consent: if is_test { Consent::User } else { Consent::Nobody },
     };
-    if said.contains(crate::init::detect::UNRECOGNISED) {
+    if gate.check.command().is_some_and(crate::init::detect::is_placeholder) {
+        problem.unrecognised = true;
         problem.what = "how this repository is tested was not recognised".to_owned();
         problem.said = Vec::new();
         problem.advice = Some(format!(
@@ -164,7 +170,7 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
     } else if let Some(mend) = without_nightly(gate, &said, &set) {
         problem.what = format!("{name} builds targets that need the nightly compiler");
         problem.mends.push(mend);
-    } else if verdict.ended.contains("timed out") || said.contains("timed out after") {
+    } else if verdict.stopped == Some(Stopped::Timeout) {
         problem.what = format!("{name} takes longer than it may");
         let minutes = u64::from(gate.timeout) / 60_000 * 3;
         let value = format!("\"{}m\"", minutes.max(30));
@@ -180,7 +186,7 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
             edit: set("network", "\"model\""),
             consent: Consent::User,
         });
-    } else if said.contains("no test was executed") {
+    } else if verdict.evidence.findings.iter().any(|it| it.rule == rule::NOTHING_RAN) {
         problem.what = format!("{name} runs no test");
         problem.advice = Some("write how the tests are run, or leave the gate out".to_owned());
     } else if is_test && matches!(gate.check, Check::Command(_)) {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use acquit_core::check::dilution::Permit;
 use acquit_core::gate::check::Tests;
-use acquit_core::gate::{Check, Gate, Verdict};
+use acquit_core::gate::{Check, Gate, Verdict, rule};
 use acquit_core::ids::TaskId;
 use acquit_run::git::{Offer, Source};
 use acquit_run::workspace::remove_folder;
@@ -174,7 +174,7 @@ fn judge(
     }
     // Run what the first round left open: the existing tests, if the change has no tests of its own, and failures that
     // may have existed before the change.
-    let regressions = open_tests(&rules.gates, &first.verdicts);
+    let regressions = open_tests(&rules.gates, &first.told.verdicts);
     if !regressions.is_empty() && !(conduct.stopped)() {
         let second = trial.run(&regressions, &offer, conduct)?;
         report.add_regressions(&second);
@@ -209,7 +209,7 @@ pub fn comment(app: &App, report: &Report, request: &str, text: &str) -> Result<
 
 /// Returns test gates that did not run the existing tests, because the change has no tests of its own.
 fn open_tests(gates: &[Gate], verdicts: &[Verdict]) -> Vec<Gate> {
-    const EARLY: [&str; 4] = ["untested", "unproven", "exempt", "too-large"];
+    const EARLY: [&str; 4] = [rule::UNTESTED, rule::UNPROVEN, rule::EXEMPT, rule::TOO_LARGE];
     let ended_early = |gate: &Gate| {
         let verdict = verdicts.iter().find(|verdict| verdict.gate == gate.name);
         verdict.is_some_and(|it| it.evidence.findings.iter().any(|it| EARLY.contains(&it.rule.as_str())))
@@ -231,7 +231,7 @@ fn open_tests(gates: &[Gate], verdicts: &[Verdict]) -> Vec<Gate> {
 
 /// Returns the gates whose failure may not be caused by the change.
 fn doubtful(gates: &[Gate], report: &Report) -> Vec<Gate> {
-    const ABOUT_THE_RUN: [&str; 5] = ["build", "nothing-ran", "exit", "report", "broken"];
+    const ABOUT_THE_RUN: [&str; 5] = [rule::BUILD, rule::NOTHING_RAN, rule::EXIT, rule::REPORT, rule::BROKEN];
     let failed = |gate: &Gate| {
         let claim = report.claims.iter().find(|claim| claim.gate == gate.name);
         claim.filter(|claim| matches!(claim.status, Status::Broken | Status::Warned))

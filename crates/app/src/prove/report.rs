@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acquit_core::event::SetupAgain;
-use acquit_core::gate::{Check, Evidence, Gate, Severity, Verdict, Weight};
+use acquit_core::gate::{Check, Evidence, Gate, Severity, Verdict, Weight, rule};
 use acquit_core::ids::Name;
 use acquit_core::time::Span;
 use serde::Serialize;
@@ -16,6 +16,15 @@ use crate::check::problem::{self, Problem};
 
 /// Version of the report format.
 pub const FORM: u32 = 1;
+
+/// Advice if detected rules do not work.
+const INIT: &str =
+    "run `acquit init`: it writes .acquit/acquit.toml, tries setup and gates, and suggests repairs";
+
+/// Checks for which detected rules have no gate, because only the project knows what it wants of them.
+const NOT_DETECTED: &str = "scope, coverage, mutants";
+const NO_GATE: &str =
+    "no gate without .acquit/; `acquit prove --save` writes it, and docs/gates.md shows the gates to add";
 
 /// Result of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -197,6 +206,9 @@ impl Report {
                 .iter()
                 .map(|what| Unchecked { what: "part of the checkout".to_owned(), why: what.clone() }),
         );
+        if matches!(rules.origin, Origin::Detected | Origin::DetectedInChange) {
+            unchecked.push(Unchecked { what: NOT_DETECTED.to_owned(), why: NO_GATE.to_owned() });
+        }
         Self {
             form: FORM,
             decision: Decision::Unjudged,
@@ -221,9 +233,13 @@ impl Report {
         let mut report = Self::empty(change, rules);
         report.cancelled = round.cancelled;
         report.add_setups(round);
-        report.stopped =
-            round.stopped.as_ref().map(|reason| problem::of_setup(config, reason, &round.refused));
-        for verdict in &round.verdicts {
+        report.stopped = round.stopped.as_ref().map(|reason| problem::of_setup(config, reason, &round.told));
+        let detected = matches!(rules.origin, Origin::Detected | Origin::DetectedInChange);
+        if let Some(stopped) = report.stopped.as_mut().filter(|it| detected && it.missing.is_none()) {
+            // There is no file yet that the usual advice could be about.
+            stopped.advice = Some(INIT.to_owned());
+        }
+        for verdict in &round.told.verdicts {
             let Some(gate) = report.gates.iter().find(|gate| gate.name == verdict.gate).cloned() else {
                 continue;
             };
@@ -243,7 +259,7 @@ impl Report {
 
     /// Adds the setups of a round, without duplicates.
     fn add_setups(&mut self, round: &Round) {
-        for setup in &round.setups {
+        for setup in &round.told.setups {
             if !self.setups.iter().any(|known| known.is_same(setup)) {
                 self.setups.push(setup.clone());
             }
@@ -253,7 +269,7 @@ impl Report {
     /// Adds the results of the existing tests for a change that has no tests of its own.
     pub(super) fn add_regressions(&mut self, round: &Round) {
         self.add_setups(round);
-        for verdict in &round.verdicts {
+        for verdict in &round.told.verdicts {
             let Some(gate) = self.gates.iter().find(|gate| gate.name == verdict.gate) else { continue };
             let compared = Gate {
                 check: match &gate.check {
@@ -271,7 +287,7 @@ impl Report {
 
     /// Marks claims that fail on the base as well as broken before.
     pub(super) fn compare_with_base(&mut self, round: &Round) {
-        for verdict in round.verdicts.iter().filter(|verdict| !verdict.passed) {
+        for verdict in round.told.verdicts.iter().filter(|verdict| !verdict.passed) {
             let failed = |claim: &&mut Claim| {
                 claim.gate == verdict.gate && matches!(claim.status, Status::Broken | Status::Warned)
             };
@@ -310,7 +326,7 @@ impl Report {
         for claim in &self.claims {
             let why = match claim.status {
                 Status::BrokenBefore => "it fails on the base as well",
-                Status::Unshown if claim.evidence.findings.iter().any(|it| it.rule == "never-red") => {
+                Status::Unshown if claim.evidence.findings.iter().any(|it| it.rule == rule::NEVER_RED) => {
                     "the tests of the change pass without it too"
                 }
                 Status::Unshown => "the change has no test that could show it",
@@ -333,7 +349,7 @@ fn is_about_tests(gate: &Gate) -> bool {
 fn runs_tests(gate: &Gate) -> bool {
     match &gate.check {
         Check::Tests(_) | Check::Tdd(_) => true,
-        Check::Command(_) => gate.kind.as_str() == "test",
+        Check::Command(_) => gate.is_test(),
         _ => false,
     }
 }
@@ -374,12 +390,12 @@ fn claim(
     }
     if !passed {
         let refused: Vec<_> =
-            round.refused.iter().filter(|(name, _)| *name == gate.name.as_str()).cloned().collect();
+            round.told.refused.iter().filter(|(name, _)| *name == gate.name.as_str()).cloned().collect();
         let known = problem::of_gate(config, gate, verdict, &refused);
         if let Some(program) = &known.missing {
             status = Status::Unjudged;
             advice = Some(format!("install {program}, or show it to the sandbox with `[access] read`"));
-        } else if known.what.contains("was not recognised") {
+        } else if known.unrecognised {
             status = Status::Unjudged;
             advice = Some(
                 "run `acquit init` and write the command that runs the tests into .acquit/acquit.toml"
@@ -410,7 +426,7 @@ fn claim(
 const EXPECTATION: &str = "expectation-changed";
 
 /// Rules that only say that a change has no tests of its own.
-const UNTESTED: [&str; 2] = ["untested", "unproven"];
+const UNTESTED: [&str; 2] = [rule::UNTESTED, rule::UNPROVEN];
 
 /// Returns the claim of a gate as a sentence.
 fn words(gate: &Gate) -> String {
@@ -450,11 +466,11 @@ fn advise(evidence: &Evidence) -> Option<String> {
         ("special-cased", "mend the code for all inputs, not for those of the test"),
         ("test-detected", "remove what tells whether a test runs"),
         ("subject-replaced", "test the real thing"),
-        ("never-red", "write a test that fails without the change"),
+        (rule::NEVER_RED, "write a test that fails without the change"),
         ("weak-red", "assert what the change does, not only that it exists"),
-        ("untested", "add a test that fails without the change and passes with it"),
-        ("unproven", "add the code that the tests are about, or configure the check `mutation`"),
-        ("nothing-ran", "see that the runner finds the tests"),
+        (rule::UNTESTED, "add a test that fails without the change and passes with it"),
+        (rule::UNPROVEN, "add the code that the tests are about, or configure the check `mutation`"),
+        (rule::NOTHING_RAN, "see that the runner finds the tests"),
         ("build", "make it build; the first error is above"),
     ];
     let has = |rule: &&(&str, &str)| evidence.failing().any(|finding| finding.rule == rule.0);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use acquit_core::event::SetupAgain;
 use acquit_core::gate::{Gate, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
@@ -53,15 +52,12 @@ pub(super) struct Trial<'t> {
 
 /// Result of a round.
 pub(super) struct Round {
-    pub(super) verdicts: Vec<Verdict>,
     pub(super) logs: BTreeMap<Name, Log>,
     /// Why it ended before all gates ran: setup, disk or a limit.
     pub(super) stopped: Option<String>,
     pub(super) cancelled: bool,
-    /// Hosts the sandbox refused to a program.
-    pub(super) refused: Vec<check::RefusedHost>,
-    /// Setups that ran because the change has other lock files than its base.
-    pub(super) setups: Vec<SetupAgain>,
+    /// Verdicts, refused hosts and setups.
+    pub(super) told: check::Told,
 }
 
 impl Trial<'_> {
@@ -99,14 +95,14 @@ impl Trial<'_> {
         let store: &mut dyn Store = store.as_mut();
         let task = own.create_with(store, &new, origin, Some(offer.clone()))?;
         let task = (conduct.run)(&own, store, task.id())?;
-        let check::Told { verdicts, refused, setups } = check::told(store, id)?;
+        let told = check::told(store, id)?;
         let mut logs = BTreeMap::new();
-        for verdict in &verdicts {
+        for verdict in &told.verdicts {
             if let Some(log) = log_of(verdict, self.logs, self.next)? {
                 logs.insert(verdict.gate.clone(), log);
             }
         }
-        Ok(Round { verdicts, logs, refused, setups, stopped: stopped(&task), cancelled: is_cancelled(&task) })
+        Ok(Round { told, logs, stopped: stopped(&task), cancelled: is_cancelled(&task) })
     }
 }
 

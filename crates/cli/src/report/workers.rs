@@ -31,7 +31,7 @@ fn row(shown: &Shown) -> Vec<String> {
     let worker = &shown.seen.worker;
     vec![
         text::visible(&worker.name),
-        shown.standing.to_owned(),
+        shown.standing.name().to_owned(),
         format!("{}/{}", shown.running, worker.slots),
         text::visible(&worker.host),
         text::visible(&worker.labels().collect::<Vec<_>>().join(", ")),

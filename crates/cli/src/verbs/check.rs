@@ -4,7 +4,7 @@
 use std::io::{BufRead, IsTerminal};
 
 use acquit_core::event::Level;
-use acquit_core::gate::Verdict;
+use acquit_core::gate::{Verdict, rule};
 use serde_json::json;
 
 use crate::cli::Cli;
@@ -178,10 +178,10 @@ fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_
 
 fn line(cli: &Cli, verdict: &Verdict) -> String {
     let printer = cli.printer;
-    let (mark, look) = match (verdict.passed, verdict.rejects()) {
-        (true, _) => ("✓", Look::Good),
-        (false, true) => ("✗", Look::Bad),
-        (false, false) => ("!", Look::Notable),
+    let (mark, look, warns) = match (verdict.passed, verdict.rejects()) {
+        (true, _) => ("✓", Look::Good, ""),
+        (false, true) => ("✗", Look::Bad, ""),
+        (false, false) => ("!", Look::Notable, " · fails, but only warns"),
     };
     let figures: Vec<String> = verdict
         .evidence
@@ -190,9 +190,8 @@ fn line(cli: &Cli, verdict: &Verdict) -> String {
         .filter(|it| it.what == "tests")
         .map(|it| format!(" · {} tests", it.value))
         .collect();
-    let already = verdict.evidence.findings.iter().filter(|it| it.rule.contains("before")).count();
+    let already = verdict.evidence.findings.iter().filter(|it| it.rule == rule::BROKEN_BEFORE).count();
     let already = if already > 0 { format!(" · {already} fail already") } else { String::new() };
-    let warns = if mark == "!" { " · fails, but only warns" } else { "" };
     format!(
         "{} {} {}{}{already}{warns}",
         printer.paint(look, mark),

@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use acquit_core::event::Level;
+use acquit_core::change::Change;
+use acquit_core::event::{Body, Level};
 use acquit_core::ids::TaskId;
 use acquit_core::sandbox::Mode;
 use acquit_core::store::Store;
@@ -146,7 +147,10 @@ pub fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
         let current = if full {
             events.last()
         } else {
-            events.iter().rev().find(|event| event.body.kind() == "leg_readied")
+            events
+                .iter()
+                .rev()
+                .find(|event| matches!(&event.body, Body::Change { change: Change::LegReadied { .. } }))
         };
         after = current.map_or(after, |event| if full { event.seq } else { event.seq - 1 });
         if !full {

@@ -105,8 +105,8 @@ fn distance(seconds: u64) -> String {
     }
 }
 
-fn state(schedule: &Schedule, standing: Standing) -> &'static str {
-    if schedule.paused || standing.paused.is_some() { "paused" } else { "on" }
+fn is_paused(schedule: &Schedule, standing: &Standing) -> bool {
+    schedule.paused || standing.paused.is_some()
 }
 
 fn list(cli: &Cli, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> {
@@ -118,7 +118,10 @@ fn list(cli: &Cli, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> {
         let standing = store.schedule(&home.project(), &schedule.name)?;
         let last = store.nights(&Nights::Of(home.project(), schedule.name.clone()), 1)?.into_iter().next();
         let (next, state) = match upcoming(schedule, now, 1) {
-            Ok(runs) => (runs.into_iter().next(), state(schedule, standing)),
+            Ok(runs) => {
+                let state = if is_paused(schedule, &standing) { "paused" } else { "on" };
+                (runs.into_iter().next(), state)
+            }
             Err(error) => {
                 printer.warn(&error_line(&error));
                 (None, "broken")
@@ -195,15 +198,15 @@ fn next(
     let alone = chosen.len() == 1;
     let mut runs: Vec<(&Schedule, Run)> = Vec::new();
     for schedule in chosen {
-        if state(schedule, store.schedule(&home.project(), &schedule.name)?) == "on" {
+        if is_paused(schedule, &store.schedule(&home.project(), &schedule.name)?) {
+            cli.printer.say(&format!("{} is paused", schedule.name));
+        } else {
             match upcoming(schedule, now, count) {
                 Ok(coming) => runs.extend(coming.into_iter().map(|run| (schedule, run))),
                 // There is nothing else to show.
                 Err(error) if alone => return Err(error),
                 Err(error) => cli.printer.warn(&error_line(&error)),
             }
-        } else {
-            cli.printer.say(&format!("{} is paused", schedule.name));
         }
     }
     runs.sort_by_key(|(_, run)| run.at);

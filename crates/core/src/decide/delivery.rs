@@ -69,7 +69,7 @@ impl Next<'_> {
         };
         let mut stages = self.task.past.iter().rev().map(|past| past.entry.stage.clone());
         let Some(stage) = stages.find(delivers) else {
-            return Err(Illegal::State { what: "merging without a stage that delivers", state: "done" });
+            return Err(Illegal::State { what: "be merged without a stage that delivers", state: "done" });
         };
         self.push(Change::BudgetsReset);
         self.ready(Entry { stage, purpose: Purpose::Merge }, Span::from(0));

@@ -59,7 +59,7 @@ impl Next<'_> {
         if let State::Waiting { request } = &self.task.state
             && request.stage != entry.stage
         {
-            return Err(Illegal::State { what: "taking up comments", state: self.task.state.word() });
+            return Err(Illegal::State { what: "take up comments", state: self.task.state.word() });
         }
         let wanted = Name::literal(outcome::CHANGES_REQUESTED);
         let transition = self.transition(&entry, &wanted).ok_or(Illegal::NoFeedback)?;
@@ -152,8 +152,7 @@ impl Next<'_> {
                 if let Some(entry) = self.sent_back(&entry, to) {
                     self.enter(entry);
                 } else {
-                    let reason = format!("rejected: {reason}");
-                    self.push(Change::Ended { end: End::Failed { reason } });
+                    self.push(Change::Ended { end: End::rejected(&reason) });
                 }
             }
             (
@@ -161,7 +160,7 @@ impl Next<'_> {
                 Answer::Reject { reason },
             ) => {
                 self.push(said);
-                self.push(Change::Ended { end: End::Failed { reason: format!("rejected: {reason}") } });
+                self.push(Change::Ended { end: End::rejected(&reason) });
             }
             (Ask::Approval { .. }, Answer::Choose { .. } | Answer::Text { .. } | Answer::Each { .. }) => {
                 return takes("approve or reject");

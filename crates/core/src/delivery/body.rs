@@ -253,7 +253,7 @@ fn reproduce(account: &Account<'_>) -> String {
         format!("git fetch origin {}", inert_line(account.branch)),
         format!("git checkout {}", inert_line(account.commit)),
     ];
-    let commands = account.verdicts.iter().filter(|verdict| verdict.ended.starts_with("exit"));
+    let commands = account.verdicts.iter().filter(|verdict| verdict.exit_code().is_some());
     lines.extend(commands.take(GATES).map(|verdict| inert_line(&shorten(&verdict.command, COMMAND))));
     lines.dedup();
     let longest = lines.iter().map(|line| ticks(line)).max().unwrap_or(0);

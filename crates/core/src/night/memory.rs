@@ -81,7 +81,7 @@ pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
     let fate = match &task.state {
         State::Ended { end: End::Done } => last.unwrap_or(Fate::Open),
         State::Ended { end: End::Cancelled { .. } } => Fate::Rejected,
-        State::Ended { end: End::Failed { .. } } if refused_by_a_person(task) => Fate::Rejected,
+        State::Ended { end } if end.is_rejection() => Fate::Rejected,
         State::Ended { end: End::Failed { .. } | End::NoImprovement } => Fate::Failed,
         State::New | State::Working { .. } | State::Waiting { .. } | State::Blocked { .. } => Fate::Working,
     };
@@ -89,11 +89,6 @@ pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
         newest.fate = fate;
     }
     all
-}
-
-/// Returns whether a person's rejection ended the task.
-fn refused_by_a_person(task: &Task) -> bool {
-    matches!(&task.state, State::Ended { end: End::Failed { reason } } if reason.starts_with("rejected: "))
 }
 
 /// Returns why an analyst's choice is not accepted, if it is not.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ran;
 use super::account::{Account, Fate, is_called};
-use crate::gate::{Evidence, Weight};
+use crate::gate::{Evidence, Weight, rule};
 use crate::results::{Known, Merged, TestId};
 
 /// What a task allows to be done to tests.
@@ -42,7 +42,7 @@ pub fn compare(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evi
             (Known::Red(_), Known::Red(_)) => {
                 before += 1;
                 let what = format!("{id} failed before the change, too");
-                evidence.find(Weight::Noted, "broken-before", &what, None);
+                evidence.find(Weight::Noted, rule::BROKEN_BEFORE, &what, None);
             }
             (Known::Passed, Known::Red(case)) => {
                 let what = format!("{id} passed before the change: {}", case.message);

@@ -202,7 +202,7 @@ fn bare(source: &Source, range: std::ops::Range<usize>) -> String {
 fn is_declaration(item: &str) -> bool {
     static DECLARES: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"^(export |default |pub(\(\w+\))? |async |static |private |public |protected |final |declare )*(def|class|function|const|let|var|func|fn|struct|enum|trait|type|interface|mod|impl|record)\b|^[A-Z_][A-Z0-9_]*\s*(:[^=]*)?=|^@|^#\[|^[\])};,]+$",
+            r"^(export |default |pub(\(\w+\))? |async |static |private |public |protected |final |declare )*(def|class|function|const|let|var|func|fn|struct|enum|trait|type|interface|mod|impl|record)\b|^[A-Z_][A-Z0-9_]*\s*(:[^=]*)?=|^@|^#\[|^[\])};,]+$|^['\x22]use \w+['\x22];?$",
         )
     });
     static ACTS: LazyLock<Regex> = LazyLock::new(|| {

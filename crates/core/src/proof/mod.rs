@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::failure::Location;
 use crate::gate::check::{Red, Weak};
-use crate::gate::{Evidence, Weight};
+use crate::gate::{Evidence, Weight, rule};
 use crate::results::{Broken, Case, Known, Merged, Outcome, Results, TestId};
 
 pub mod account;
@@ -141,7 +141,7 @@ impl How {
             Self::Weak => "weak-red",
             Self::ErrorRed => "error-red",
             Self::CompileRed => "compile-red",
-            Self::NeverRed => "never-red",
+            Self::NeverRed => rule::NEVER_RED,
             Self::NotRun => "not-run",
             Self::Flaky => "flaky",
         }
@@ -184,7 +184,7 @@ pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
     let mut evidence = Evidence::default();
     let Tree::Ran(green) = &seen.green else {
         if let Tree::NotBuilt(said) = &seen.green {
-            evidence.find(Weight::Fails, "build", &format!("the change does not build:\n{said}"), None);
+            evidence.find(Weight::Fails, rule::BUILD, &format!("the change does not build:\n{said}"), None);
         }
         return evidence;
     };
@@ -224,20 +224,20 @@ fn is_sound(green: &Ran, evidence: &mut Evidence) -> bool {
     let before = evidence.findings.len();
     if results.cut {
         let what = "the report of the tests is incomplete or too large to be read";
-        evidence.find(Weight::Fails, "report", what, None);
+        evidence.find(Weight::Fails, rule::REPORT, what, None);
     }
     for broken in &results.broken {
         let what = format!("{} could not be loaded: {}", broken.what, broken.message);
-        evidence.find(Weight::Fails, "broken", &what, None);
+        evidence.find(Weight::Fails, rule::BROKEN, &what, None);
     }
     refuse(results, evidence);
     if results.executed() == 0 && results.broken.is_empty() {
         let why = green.trouble.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         let what = format!("no test was executed{why}\n{}", green.said);
-        evidence.find(Weight::Fails, "nothing-ran", &what, None);
+        evidence.find(Weight::Fails, rule::NOTHING_RAN, &what, None);
     } else if let Some(trouble) = &green.trouble {
         let what = format!("the tests that are reported do not explain it: {trouble}\n{}", green.said);
-        evidence.find(Weight::Fails, "exit", &what, None);
+        evidence.find(Weight::Fails, rule::EXIT, &what, None);
     }
     evidence.findings.len() == before
 }
@@ -480,7 +480,7 @@ fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
     let proven = judged.iter().filter(|test| proves(test.how)).count();
     if proven == 0 {
         let what = "no test of the change fails without it: write one that does, and that passes with it";
-        evidence.find(Weight::Fails, "unproven", what, None);
+        evidence.find(Weight::Fails, rule::UNPROVEN, what, None);
     }
     for test in judged {
         let weight = match (test.how, red) {

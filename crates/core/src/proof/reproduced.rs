@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Ran, Tree};
-use crate::gate::{Evidence, Weight};
+use crate::gate::{Evidence, Weight, rule};
 use crate::pattern::pattern;
 use crate::results::{Known, Merged, Outcome, TestId};
 
@@ -18,7 +18,7 @@ pub fn reproduced(base: &Tree, now: &Tree, constant: &BTreeSet<TestId>) -> Evide
         Tree::Ran(now) => now,
         Tree::NotBuilt(said) => {
             let what = format!("the tests do not build, and what does not build shows no defect:\n{said}");
-            evidence.find(Weight::Fails, "build", &what, None);
+            evidence.find(Weight::Fails, rule::BUILD, &what, None);
             return evidence;
         }
     };
@@ -160,18 +160,18 @@ fn unsound(before: &Merged, now: &Ran, evidence: &mut Evidence) {
     let results = &now.merged.results;
     if results.cut {
         let what = "the report of the tests is incomplete or too large to be read";
-        evidence.find(Weight::Fails, "report", what, None);
+        evidence.find(Weight::Fails, rule::REPORT, what, None);
     }
     for broken in &results.broken {
         if before.results.broken.iter().all(|known| known.what != broken.what) {
             let what = format!("{} cannot be loaded: {}", broken.what, broken.message);
-            evidence.find(Weight::Fails, "broken", &what, None);
+            evidence.find(Weight::Fails, rule::BROKEN, &what, None);
         }
     }
     let explained = now.hung.is_some() || now.died().is_some();
     if let (0, Some(trouble), false) = (results.executed(), &now.trouble, explained) {
         let what = format!("no test was executed: {trouble}\n{}", now.said);
-        evidence.find(Weight::Fails, "nothing-ran", &what, None);
+        evidence.find(Weight::Fails, rule::NOTHING_RAN, &what, None);
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Action, Mode, Target, Work, flow};
 use crate::failure::kind;
 use crate::gate::{Check, Gate, Severity};
 use crate::ids::Name;
-use crate::toml_reader::{At, Place, Source, did_you_mean};
+use crate::toml_reader::{At, Place, Source, did_you_mean, nearest};
 
 /// Reports everything that is wrong with a draft beyond single values.
 pub(super) fn check(source: &Source<'_>, draft: &Draft) {
@@ -269,9 +269,9 @@ pub(super) fn report_budget<'n>(
 ) {
     let name = &budget.value;
     let declare = format!("declare it in [budgets]: {name} = 2");
-    let hint = match did_you_mean(name.as_str(), "", known) {
-        Some(near) if near.starts_with("did you mean") => format!("{near} Or {declare}"),
-        Some(_) | None => declare,
+    let hint = match nearest(name.as_str(), known) {
+        Some(near) => format!("did you mean `{near}`? Or {declare}"),
+        None => declare,
     };
     source.report(budget.place, format!("unknown budget `{name}`"), Some(hint));
 }

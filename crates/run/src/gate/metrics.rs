@@ -6,7 +6,7 @@
 use acquit_core::check::coverage::{Covered, code_lines};
 use acquit_core::check::mutation::{self, score};
 use acquit_core::gate::check::{Coverage, Mutation};
-use acquit_core::gate::{Command, Evidence, Gate, Report, Verdict, Weight};
+use acquit_core::gate::{Command, Evidence, Gate, Report, Verdict, Weight, rule};
 
 use super::sides::Doings;
 use super::static_checks::{add, is_too_large};
@@ -201,7 +201,7 @@ impl<'a> Measure<'a> {
             }
             Err(error) if is_too_large(&error) => {
                 let what = "the change is too large to be looked at as a whole: do less at once";
-                self.evidence.find(Weight::Fails, "too-large", what, None);
+                self.evidence.find(Weight::Fails, rule::TOO_LARGE, what, None);
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -216,13 +216,13 @@ impl<'a> Measure<'a> {
     /// report that can be read, nothing was judged, and a person is asked.
     fn nothing(&mut self, ran: &Ran, what: &str) {
         let weight = if ran.passed { Weight::Person } else { Weight::Fails };
-        self.evidence.find(weight, "report", &format!("{what}; {}", told(ran)), None);
+        self.evidence.find(weight, rule::REPORT, &format!("{what}; {}", told(ran)), None);
     }
 
     /// A run that did not come to its end measured only a part.
     fn failed_run(&mut self, ran: &Ran) {
         if !ran.passed {
-            self.evidence.find(Weight::Fails, "exit", &told(ran), None);
+            self.evidence.find(Weight::Fails, rule::EXIT, &told(ran), None);
         }
     }
 

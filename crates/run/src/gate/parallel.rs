@@ -58,7 +58,6 @@ pub(super) fn run<'g>(
         if stopped && ran.cancelled {
             continue;
         }
-        ctx.cut_short |= ran.cut_short.is_some();
         verdicts.push((one.gate, plain::judge(one.gate, one.settings, &ran, &one.working_tree)));
     }
     Ok(verdicts)

@@ -2,7 +2,7 @@
 
 use acquit_core::failure::{Failure, Location, kind};
 use acquit_core::gate::check::Plain;
-use acquit_core::gate::{Command, Evidence, Format, Gate, Place, Report, Verdict, Weight};
+use acquit_core::gate::{Command, Evidence, Format, Gate, Place, Report, Verdict, Weight, rule};
 use acquit_core::ids::Name;
 use acquit_core::results::{Results, sarif};
 
@@ -66,7 +66,7 @@ fn unread(report: &Report, what: &str, evidence: &mut Evidence) {
         "the command ended well, but {place} {what} in the form of `{format}`, so it could not be judged. Mend the gate's `report`, or \
          remove it if the exit code is enough"
     );
-    evidence.find(Weight::Person, "report", &what, None);
+    evidence.find(Weight::Person, rule::REPORT, &what, None);
 }
 
 fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
@@ -104,7 +104,7 @@ fn shown(report: &Report, ran: &Ran, working_tree: &WorkingTree) -> Evidence {
     }
     for broken in &results.broken {
         let what = format!("{} could not be loaded: {}", broken.what, broken.message);
-        evidence.find(weight, "broken", &what, None);
+        evidence.find(weight, rule::BROKEN, &what, None);
     }
     evidence
 }
@@ -134,7 +134,7 @@ fn failed(gate: &Gate, command: &Command, ran: &Ran, working_tree: &WorkingTree)
 /// The program of the gate's own command that the shell did not find. One that a script of the repository starts is the work's.
 fn missing_program(command: &str, ran: &Ran) -> Option<String> {
     const SAID: u64 = 2_000;
-    if ran.ended != "exit 127" {
+    if ran.code != Some(127) {
         return None;
     }
     let tail = distill::tail(&ran.log, SAID);

@@ -3,7 +3,7 @@
 //! Both trees are shown in the same scratch folder, the base first, so that nothing an agent left in ignored folders has a say.
 
 use acquit_core::gate::check::Reproduced;
-use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight};
+use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight, rule};
 use acquit_core::proof::{reproduced, reproduced_by_exit, unlike};
 
 use super::suite::{Spent, Suite};
@@ -29,7 +29,7 @@ impl Judge for Reproduced {
         let mut spent = Spent::default();
         let mut evidence = Evidence::default();
         match tdd::others(workspace, gate, &self.tests, &self.exempt, &job.base())? {
-            None => evidence.find(Weight::Fails, "too-large", tdd::TOO_LARGE, None),
+            None => evidence.find(Weight::Fails, rule::TOO_LARGE, tdd::TOO_LARGE, None),
             Some(paths) => {
                 for path in paths {
                     let what = format!(

@@ -75,14 +75,13 @@ pub(crate) fn run_all(
         }
         // Viewers should see what came before while a long check runs.
         ctx.flush()?;
-        ctx.cut_short = false;
         let given = match left[..] {
             [] => Vec::new(),
             [gate] if gate.manner == Manner::Alone => vec![(gate, run(ctx, job, gate, workspace, outcome)?)],
             _ => parallel::run(ctx, job, &left, workspace)?,
         };
         for (gate, verdict) in given {
-            if !ctx.cut_short {
+            if verdict.stopped.is_none() {
                 verdicts.keep(ctx, gate, &verdict)?;
             }
             if gate.check.command().is_some() {

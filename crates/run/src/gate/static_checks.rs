@@ -8,7 +8,7 @@ use std::time::Instant;
 use acquit_core::check::{self, Finding};
 use acquit_core::failure::Location;
 use acquit_core::gate::check::{Commits, Dilution, Review, Scope, Secrets};
-use acquit_core::gate::{Evidence, Verdict, Weight};
+use acquit_core::gate::{Evidence, Verdict, Weight, rule};
 use acquit_core::outcome::Outcome;
 
 use super::suite::Spent;
@@ -87,7 +87,7 @@ fn judge(check: &impl Look, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
         Ok(()) => {}
         Err(Stopped::Change(error)) if is_too_large(&error) => {
             let what = "the change is too large to be looked at as a whole: do less at once";
-            evidence.find(Weight::Fails, "too-large", what, None);
+            evidence.find(Weight::Fails, rule::TOO_LARGE, what, None);
         }
         Err(Stopped::Change(error)) => return Err(error.into()),
         Err(Stopped::Leg(abort)) => return Err(abort),

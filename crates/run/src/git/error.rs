@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use acquit_core::store::Disk;
+
 use crate::process;
 
 /// A git error. Messages continue a sentence that starts with "failed to".
@@ -109,8 +111,8 @@ pub enum Error {
     },
     /// Git does not trust a repository that another user owns.
     #[error(
-        "use the repository at {path}: it belongs to another user. If you trust it, run acquit as its owner or change \
-         the owner of the folder",
+        "use the repository at {path}: it belongs to another user. If you trust it, take it over with \
+         `chown -R \"$USER\" {path}`, or run acquit as its owner",
         path = path.display()
     )]
     ForeignOwner {
@@ -153,4 +155,20 @@ pub enum Error {
         /// The name as given.
         name: String,
     },
+}
+
+impl Error {
+    /// Returns why the disk took no data, if that is why git failed. Git reports it only in its messages.
+    pub fn disk(&self) -> Option<Disk> {
+        // Git does not give the reason for these.
+        const UNWRITABLE: [&str; 2] = ["unable to create directory for", "Unable to create '"];
+        let Self::Failed { stderr, .. } = self else { return None };
+        if stderr.contains("No space left on device") {
+            Some(Disk::Full)
+        } else if stderr.contains("Read-only file system") {
+            Some(Disk::ReadOnly)
+        } else {
+            UNWRITABLE.iter().any(|words| stderr.contains(words)).then_some(Disk::Unwritable)
+        }
+    }
 }

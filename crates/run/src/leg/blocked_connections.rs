@@ -49,11 +49,11 @@ impl BlockedConnection {
         let mut not_listed = BTreeSet::new();
         let mut other = None;
         for one in connections.iter().filter(|one| !one.host.is_empty()) {
-            match one.why() {
+            match one.why {
                 Why::NotListed => {
                     not_listed.insert(written(one));
                 }
-                Why::NotPublic => {
+                Why::NotPublic(_) => {
                     let reason = one.reason.clone().unwrap_or_default();
                     other = Some(Self::NotPublic { host: written(one), reason });
                 }
@@ -175,14 +175,15 @@ mod tests {
     use super::*;
     use acquit_core::time::Timestamp;
 
-    fn one(host: &str, port: u16, verdict: Verdict, reason: &str) -> Connection {
+    fn one(host: &str, port: u16, verdict: Verdict, why: Why) -> Connection {
         Connection {
             at: Timestamp(0),
             host: host.to_owned(),
             port,
             address: None,
             verdict,
-            reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()),
+            reason: None,
+            why,
             ended: None,
             up: 0,
             down: 0,
@@ -195,12 +196,12 @@ mod tests {
 
     #[test]
     fn a_host_that_is_not_listed_comes_with_the_line_to_add() {
-        let log = [one("llm.corp.example", 443, Verdict::Refused, "it is not listed")];
+        let log = [one("llm.corp.example", 443, Verdict::Refused, Why::NotListed)];
         let hosts = hosts(&["api.example.com"]);
         let words = BlockedConnection::of(&log, &hosts).unwrap().of_agent(&Name::literal("bot"), &hosts);
         let line = "[agents.bot]\nhosts = [\"api.example.com\", \"llm.corp.example\"]";
         assert!(words.ends_with(line), "{words}");
-        let ports = [one("::1", 8080, Verdict::Refused, "it is not listed")];
+        let ports = [one("::1", 8080, Verdict::Refused, Why::NotListed)];
         let words = BlockedConnection::of(&ports, &hosts).unwrap().of_agent(&Name::literal("bot"), &hosts);
         assert!(words.contains("\"[::1]:8080\""), "{words}");
     }
@@ -208,8 +209,8 @@ mod tests {
     #[test]
     fn a_refusal_beside_a_model_that_answers_explains_nothing() {
         let log = [
-            one("telemetry.example", 443, Verdict::Refused, "it is not listed"),
-            one("api.example.com", 443, Verdict::Granted, ""),
+            one("telemetry.example", 443, Verdict::Refused, Why::NotListed),
+            one("api.example.com", 443, Verdict::Granted, Why::Other),
         ];
         assert_eq!(BlockedConnection::of(&log, &hosts(&["api.example.com"])), None);
         assert!(
@@ -226,7 +227,7 @@ mod tests {
         let found = BlockedConnection::of_unreached(&[], &listed, settings().into_iter()).unwrap();
         let words = found.of_agent(&Name::literal("bot"), &listed);
         assert!(words.ends_with("[\"api.example.com\", \"127.0.0.1:8080\", \"localhost:11434\"]"), "{words}");
-        let away = [one("api.example.com", 443, Verdict::Unreachable, "does not answer")];
+        let away = [one("api.example.com", 443, Verdict::Unreachable, Why::Other)];
         assert_eq!(
             BlockedConnection::of_unreached(&away, &listed, settings().into_iter()),
             None,
@@ -242,17 +243,9 @@ mod tests {
     #[test]
     fn only_a_name_that_does_not_exist_is_no_outage() {
         let hosts = hosts(&["api.example.con"]);
-        let lookup = |words: &str| {
-            let reason =
-                format!("its name cannot be looked up: failed to lookup address information: {words}");
-            BlockedConnection::of(&[one("api.example.con", 443, Verdict::Unreachable, &reason)], &hosts)
-        };
-        assert_eq!(
-            lookup("Name or service not known"),
-            Some(BlockedConnection::NoSuchName("api.example.con".into()))
-        );
-        assert_eq!(lookup("Temporary failure in name resolution"), None);
-        let away = one("api.example.con", 443, Verdict::Unreachable, "192.0.2.1 does not answer: refused");
-        assert_eq!(BlockedConnection::of(&[away], &hosts), None);
+        let lookup =
+            |why| BlockedConnection::of(&[one("api.example.con", 443, Verdict::Unreachable, why)], &hosts);
+        assert_eq!(lookup(Why::NoSuchName), Some(BlockedConnection::NoSuchName("api.example.con".into())));
+        assert_eq!(lookup(Why::Other), None, "an outage");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use acquit_core::failure::kind;
-use acquit_core::gate::{Command, Gate};
+use acquit_core::gate::{Command, Gate, Stopped};
 use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
@@ -25,8 +25,10 @@ pub(crate) struct Ran {
     pub(crate) passed: bool,
     /// How it ended, as text.
     pub(crate) ended: String,
+    /// Its exit code, if it ended by itself.
+    pub(crate) code: Option<i32>,
     /// Why it was stopped early, if it was.
-    pub(crate) cut_short: Option<String>,
+    pub(crate) cut_short: Option<CutShort>,
     /// Program that is missing on this machine, if that is why it did not run. No agent can fix that.
     pub(crate) missing: Option<String>,
     /// Whether it was stopped because of its timeout.
@@ -41,12 +43,26 @@ pub(crate) struct Ran {
     pub(crate) connections: Vec<crate::network::Connection>,
 }
 
+/// Why a command was stopped early.
+pub(crate) struct CutShort {
+    pub(crate) by: Stopped,
+    /// For people.
+    pub(crate) words: String,
+}
+
+impl std::fmt::Display for CutShort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
 impl Default for Ran {
     /// Returns a result that is not a pass, with nothing else known.
     fn default() -> Self {
         Self {
             passed: false,
             ended: String::new(),
+            code: None,
             cut_short: None,
             missing: None,
             timed_out: false,
@@ -61,7 +77,7 @@ impl Default for Ran {
 impl Ran {
     /// Returns why it was stopped early, or else how it ended.
     pub(crate) fn why(&self) -> &str {
-        self.cut_short.as_ref().unwrap_or(&self.ended)
+        self.cut_short.as_ref().map_or(&self.ended, |cut| &cut.words)
     }
 }
 
@@ -120,17 +136,14 @@ pub(crate) fn command(
     working_tree: &WorkingTree,
     wanted: &Wanted<'_>,
 ) -> Result<Ran, LegAbort> {
-    let ran = match start(ctx, job, working_tree, wanted)? {
+    match start(ctx, job, working_tree, wanted)? {
         Started::Running(running) => {
             let all = Running::watch(ctx, vec![*running], &mut |_, _| Next::Continue)?;
-            all.into_iter()
-                .next()
-                .ok_or_else(|| LegAbort::failed(kind::HARNESS, "a command that was lost".to_owned()))?
+            let lost = || LegAbort::failed(kind::HARNESS, "a command that was lost".to_owned());
+            all.into_iter().next().ok_or_else(lost)
         }
-        Started::Failed(ran) => ran,
-    };
-    ctx.cut_short |= ran.cut_short.is_some();
-    Ok(ran)
+        Started::Failed(ran) => Ok(ran),
+    }
 }
 
 pub(crate) fn start(
@@ -197,7 +210,7 @@ pub(crate) fn start(
                 Some(spec.program.to_string_lossy().into_owned()).filter(|program| !program.contains('/'));
             return Ok(Started::Failed(Ran {
                 ended: why.clone(),
-                cut_short: Some(why),
+                cut_short: Some(CutShort { by: Stopped::NotStarted, words: why }),
                 missing,
                 log,
                 ..Ran::default()
@@ -247,19 +260,26 @@ impl Running {
     }
 }
 
+fn cut_short(exit: Exit) -> Option<CutShort> {
+    let (by, words) = match exit {
+        Exit::Code(_) | Exit::Signal(_) => return None,
+        Exit::TimedOut { .. } | Exit::Idle { .. } => (Stopped::Timeout, exit.to_string()),
+        Exit::OutputLimit { .. } => (Stopped::Output, exit.to_string()),
+        Exit::Cancelled => (Stopped::Cancelled, exit.to_string()),
+        Exit::Excess(excess) => {
+            let words = format!("{excess}; the limit is `{}` of [limits] in acquit.toml", excess.key());
+            (Stopped::Resource, words)
+        }
+    };
+    Some(CutShort { by, words })
+}
+
 fn ran(ended: &Ended, log: PathBuf, connections: Vec<crate::network::Connection>) -> Ran {
     Ran {
         passed: ended.exit == Exit::Code(0),
         ended: ended.exit.to_string(),
-        cut_short: match ended.exit {
-            Exit::Code(_) | Exit::Signal(_) => None,
-            Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } | Exit::Cancelled => {
-                Some(ended.exit.to_string())
-            }
-            Exit::Excess(excess) => {
-                Some(format!("{excess}; the limit is `{}` of [limits] in acquit.toml", excess.key()))
-            }
-        },
+        code: if let Exit::Code(code) = ended.exit { Some(code) } else { None },
+        cut_short: cut_short(ended.exit),
         missing: None,
         timed_out: matches!(ended.exit, Exit::TimedOut { .. } | Exit::Idle { .. }),
         cancelled: ended.exit == Exit::Cancelled,

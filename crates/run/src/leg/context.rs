@@ -5,11 +5,9 @@ use std::time::{Duration, Instant};
 use acquit_core::agent::{Chunk, Session, Usage};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
+use acquit_core::json::Json;
 use acquit_core::leg::Hold;
 use acquit_core::store::{self, Note, Pulse, Store};
-
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::LegAbort;
 use crate::fault;
@@ -40,8 +38,6 @@ pub(crate) struct LegContext<'a> {
     pub(crate) setups: Vec<acquit_core::event::SetupAgain>,
     /// Redacts the project's secrets from everything that leaves the leg.
     pub(crate) redactor: Redactor,
-    /// Whether a gate command was stopped early, which predicts nothing about the next time.
-    pub(crate) cut_short: bool,
     /// The current step. What ends the leg early is attributed to it.
     pub(crate) under_way: Step,
     step_began: Instant,
@@ -63,7 +59,6 @@ impl<'a> LegContext<'a> {
             reports: Vec::new(),
             setups: Vec::new(),
             redactor: Redactor::default(),
-            cut_short: false,
             under_way: Step::Claim,
             step_began: began,
             beat: awake().saturating_sub(began.elapsed()),
@@ -87,15 +82,14 @@ impl<'a> LegContext<'a> {
 
     /// Records an event with secrets redacted. Every event of a leg goes through here.
     pub(crate) fn note(&mut self, body: Body) {
-        let body = self.redactor.stored(body).unwrap_or_else(|| Body::Notice {
-            level: Level::Warning,
-            text: "something happened that cannot be told without a secret".to_owned(),
+        let body = self.redactor.stored(body).unwrap_or_else(|| {
+            Body::notice(Level::Warning, "something happened that cannot be told without a secret")
         });
         self.notes.push(Note { at: (self.runtime.now)(), body });
     }
 
     /// Returns a redacted copy, for building texts from it.
-    pub(crate) fn clean<T: Clone + Serialize + DeserializeOwned>(&self, thing: &T) -> Result<T, LegAbort> {
+    pub(crate) fn clean<T: Clone + Json>(&self, thing: &T) -> Result<T, LegAbort> {
         let words = "tell of the work without a secret: one of them is a word by which it is stored";
         self.redactor
             .stored(thing.clone())
@@ -103,7 +97,7 @@ impl<'a> LegContext<'a> {
     }
 
     pub(crate) fn notice(&mut self, level: Level, text: String) {
-        self.note(Body::Notice { level, text });
+        self.note(Body::notice(level, text));
     }
 
     /// Writes the recorded events, so that others see them while the leg runs.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use acquit_core::config::{Config, Setup};
-use acquit_core::event::{Body, Level, SetupAgain};
+use acquit_core::event::{About, Body, Level, SetupAgain};
 use acquit_core::failure::kind;
 use acquit_core::gate::Command;
 use acquit_core::leg::Ending;
@@ -244,6 +244,13 @@ fn run(
     let ran = command(ctx, job, working_tree, &wanted)?;
     if ran.passed {
         return Ok(ran.connections);
+    }
+    if ran.timed_out {
+        ctx.note(Body::Notice {
+            level: Level::Warning,
+            text: format!("setup {}", ran.ended),
+            about: Some(About::SetupTimedOut),
+        });
     }
     let words = crate::untrusted::tail(&ran.log, 2_000);
     let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);

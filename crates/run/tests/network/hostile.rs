@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use acquit_core::time::Timestamp;
-use acquit_run::network::{Connection, Limits, Verdict, summary};
+use acquit_run::network::{Connection, Limits, Verdict, Why, summary};
 
 use crate::support::{LONG, Setup, echo, rest, server};
 
@@ -134,7 +134,8 @@ fn a_client_that_asks_without_end_fills_the_log_to_its_limit_and_no_further() {
     assert!(full.log_size() < size + 1000, "{}", full.log_size());
     let log = full.log_when(|log| log.last().is_some_and(|last| last.verdict == Verdict::Unlogged));
     assert_eq!(log.iter().filter(|one| one.verdict == Verdict::Unlogged).count(), 1);
-    assert!(summary(&log).contains(&"more connections were not logged: the log is full".to_owned()));
+    let text = "more connections were not logged: the log is full";
+    assert!(summary(&log).iter().any(|line| line.text == text));
 }
 
 #[test]
@@ -146,6 +147,7 @@ fn a_summary_has_fifty_lines_at_most() {
         address: None,
         verdict: Verdict::Refused,
         reason: None,
+        why: Why::Other,
         ended: None,
         up: 0,
         down: 0,
@@ -153,7 +155,35 @@ fn a_summary_has_fifty_lines_at_most() {
     let many: Vec<_> = (0..80).flat_map(|number| [one(number), one(number)]).collect();
     let lines = summary(&many);
     assert_eq!(
-        (lines.len(), lines[0].as_str(), lines[49].as_str()),
+        (lines.len(), lines[0].text.as_str(), lines[49].text.as_str()),
         (50, "evil.org:0 refused 2 times", "and 31 others")
     );
+}
+
+#[test]
+fn a_refusal_comes_with_the_entry_that_would_allow_it_if_there_is_one() {
+    let one = |host: &str, port: u16, verdict: Verdict, why: Why| {
+        let at = Timestamp(0);
+        let host = host.to_owned();
+        let connection = Connection {
+            at,
+            host,
+            port,
+            address: None,
+            verdict,
+            reason: None,
+            why,
+            ended: None,
+            up: 0,
+            down: 0,
+        };
+        summary(&[connection]).remove(0).to_allow
+    };
+    let refused = |host: &str, port: u16, why: Why| one(host, port, Verdict::Refused, why);
+    assert_eq!(refused("llm.example.com", 443, Why::NotListed).as_deref(), Some("llm.example.com"));
+    assert_eq!(refused("::1", 8080, Why::NotListed).as_deref(), Some("[::1]:8080"));
+    let inside = Why::NotPublic("10.0.0.7".parse().unwrap());
+    assert_eq!(refused("git.corp.example", 8443, inside).as_deref(), Some("10.0.0.7:8443"));
+    assert_eq!(refused("llm.example.com", 443, Why::Other), None);
+    assert_eq!(one("llm.example.com", 443, Verdict::Granted, Why::Other), None);
 }

@@ -51,7 +51,9 @@ fn a_host_that_is_not_listed_is_refused_with_words_that_help() {
     }
     let log = proxy.log_when(|log| log.len() == 5);
     assert!(log.iter().all(|one| one.verdict == Verdict::Refused));
-    assert_eq!(summary(&log)[0], "10.0.0.1:443 refused once: it is not listed");
+    let first = &summary(&log)[0];
+    assert_eq!(first.text, "10.0.0.1:443 refused once: it is not listed");
+    assert_eq!(first.to_allow.as_deref(), Some("10.0.0.1"));
 }
 
 #[test]

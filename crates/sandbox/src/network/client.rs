@@ -9,7 +9,7 @@ use acquit_core::sandbox::Host;
 use rustix::event::PollFlags;
 
 use super::body::Meter;
-use super::log::{Log, Opening, Verdict, Why};
+use super::log::{Cause, Log, Opening, Verdict, Why};
 use super::name::{Hosts, Leads, Target};
 use super::relay::{self, Upward};
 use super::request::{self, Malformed, Request, Scan};
@@ -56,8 +56,11 @@ pub fn answer(status: Status, words: &str) -> Vec<u8> {
 /// A connection that was not opened.
 struct Closed {
     verdict: Verdict,
-    reason: String,
+    cause: Cause,
 }
+
+/// Messages of the system's resolver for a name that does not exist. The standard library passes on no code.
+const NO_SUCH_NAME: [&str; 2] = ["Name or service not known", "nodename nor servname provided"];
 
 /// Checks, opens and logs connections.
 pub struct Gate {
@@ -79,7 +82,7 @@ impl Gate {
 
     /// Logs a connection that was refused because there are too many.
     pub fn full(&self) {
-        self.note(None, Verdict::Refused, "too many connections at a time");
+        self.note(None, Verdict::Refused, &"too many connections at a time".to_owned().into());
     }
 
     /// Serves a client until it is done.
@@ -90,7 +93,7 @@ impl Gate {
                 let to = Target::of(host);
                 match self.open(&to, permit) {
                     Ok(server) => self.pass(client, &server, &to, Vec::new(), Upward::All),
-                    Err(closed) => self.note(Some(&to), closed.verdict, &closed.reason),
+                    Err(closed) => self.note(Some(&to), closed.verdict, &closed.cause),
                 }
             }
         }
@@ -101,7 +104,7 @@ impl Gate {
         let (request, rest) = match asked {
             Ok(asked) => asked,
             Err(why) => {
-                self.note(None, Verdict::Malformed, why);
+                self.note(None, Verdict::Malformed, &why.to_owned().into());
                 let words = format!("the request was not understood: it has {why}");
                 return farewell(client, &answer(Status::Malformed, &words));
             }
@@ -113,7 +116,7 @@ impl Gate {
         let server = match self.open(&to, permit) {
             Ok(server) => server,
             Err(closed) => {
-                self.note(Some(&to), closed.verdict, &closed.reason);
+                self.note(Some(&to), closed.verdict, &closed.cause);
                 return farewell(client, &explained(&to, &closed));
             }
         };
@@ -121,7 +124,7 @@ impl Gate {
             (Upward::Body(meter), head) => {
                 let Ok(taken) = meter.take(&rest) else {
                     let why = "chunks that are none";
-                    self.note(Some(&to), Verdict::Malformed, why);
+                    self.note(Some(&to), Verdict::Malformed, &why.to_owned().into());
                     let words = format!("the request was not understood: it has {why}");
                     return farewell(client, &answer(Status::Malformed, &words));
                 };
@@ -132,7 +135,8 @@ impl Gate {
             (Upward::All, _) => {
                 let granted = b"HTTP/1.1 200 Connection established\r\n\r\n";
                 if !send(client, granted, self.outside.limits.head) {
-                    return self.note(Some(&to), Verdict::Unreachable, "the program went away");
+                    let cause = "the program went away".to_owned().into();
+                    return self.note(Some(&to), Verdict::Unreachable, &cause);
                 }
                 rest
             }
@@ -147,7 +151,7 @@ impl Gate {
             port: to.port,
             address: server.peer_addr().ok().map(|address| address.ip()),
             verdict: Verdict::Granted,
-            reason: None,
+            cause: None,
         };
         let number = self.log.connection(&opening);
         let passed = relay::relay(client, server, first, upward, self.outside.limits.idle);
@@ -155,10 +159,10 @@ impl Gate {
     }
 
     /// Logs a connection that was not granted.
-    fn note(&self, to: Option<&Target>, verdict: Verdict, reason: &str) {
+    fn note(&self, to: Option<&Target>, verdict: Verdict, cause: &Cause) {
         let host = to.map(|to| to.host.text()).unwrap_or_default();
         let port = to.map_or(0, |to| to.port);
-        self.log.connection(&Opening { host: &host, port, address: None, verdict, reason: Some(reason) });
+        self.log.connection(&Opening { host: &host, port, address: None, verdict, cause: Some(cause) });
     }
 
     /// Reads the request head. Returns it and the bytes after it.
@@ -190,8 +194,8 @@ impl Gate {
 
     /// Connects to a listed host, at a checked address.
     fn open(&self, to: &Target, permit: &Arc<Permit>) -> Result<TcpStream, Closed> {
-        let refused = |reason| Closed { verdict: Verdict::Refused, reason };
-        let unreachable = |reason| Closed { verdict: Verdict::Unreachable, reason };
+        let refused = |cause| Closed { verdict: Verdict::Refused, cause };
+        let unreachable = |cause| Closed { verdict: Verdict::Unreachable, cause };
         let addresses = match self.hosts.grant(to).map_err(refused)? {
             Leads::To(addresses) => addresses,
             Leads::Unknown(name) => {
@@ -199,12 +203,12 @@ impl Gate {
                 self.hosts.public(found, to.port).map_err(refused)?
             }
         };
-        self.connect(&addresses, to.port).map_err(unreachable)
+        self.connect(&addresses, to.port).map_err(|words| unreachable(words.into()))
     }
 
     /// Resolves a name in a separate thread, because the system's resolver has no timeout. The thread holds the
     /// connection's permit, so there are never more lookups than connections.
-    fn look_up(&self, name: String, permit: &Arc<Permit>) -> Result<Vec<IpAddr>, String> {
+    fn look_up(&self, name: String, permit: &Arc<Permit>) -> Result<Vec<IpAddr>, Cause> {
         let (sender, receiver) = mpsc::channel();
         let (resolve, permit) = (Arc::clone(&self.outside.resolve), Arc::clone(permit));
         let work = move || {
@@ -215,10 +219,10 @@ impl Gate {
         let started = std::thread::Builder::new().stack_size(LOOKUP_STACK).spawn(work);
         started.map_err(|error| format!("its name cannot be looked up: {error}"))?;
         match receiver.recv_timeout(self.outside.limits.lookup) {
-            Ok(Ok(found)) if found.is_empty() => Err("its name has no address".to_owned()),
+            Ok(Ok(found)) if found.is_empty() => Err("its name has no address".to_owned().into()),
             Ok(Ok(found)) => Ok(found),
-            Ok(Err(error)) => Err(format!("its name cannot be looked up: {error}")),
-            Err(_) => Err("its name was not found in time".to_owned()),
+            Ok(Err(error)) => Err(unresolved(&error.to_string())),
+            Err(_) => Err("its name was not found in time".to_owned().into()),
         }
     }
 
@@ -244,9 +248,16 @@ impl Gate {
     }
 }
 
+/// Returns why a name could not be resolved, from the resolver's message.
+fn unresolved(said: &str) -> Cause {
+    let none = NO_SUCH_NAME.iter().any(|words| said.contains(words));
+    let why = if none { Why::NoSuchName } else { Why::Other };
+    Cause { why, words: format!("its name cannot be looked up: {said}") }
+}
+
 /// Returns the error response, with an explanation for the person who reads the program's output.
 fn explained(to: &Target, closed: &Closed) -> Vec<u8> {
-    let reason = &closed.reason;
+    let reason = &closed.cause.words;
     match closed.verdict {
         Verdict::Unreachable | Verdict::Granted | Verdict::Unlogged => {
             answer(Status::Unreachable, &format!("{to} cannot be reached: {reason}"))
@@ -256,7 +267,7 @@ fn explained(to: &Target, closed: &Closed) -> Vec<u8> {
             let text = to.to_string();
             // As the list writes it: without a default port.
             let entry = text.parse::<Host>().map_or(text, |host| host.to_string());
-            let how = if Why::of(closed.verdict, reason) == Why::NotPublic {
+            let how = if let Why::NotPublic(_) = closed.cause.why {
                 "a person who wants that lists the address itself in `hosts` of [network] in .acquit/acquit.toml"
                     .to_owned()
             } else {
@@ -307,4 +318,16 @@ fn farewell(mut client: &TcpStream, bytes: &[u8]) {
 
 fn again(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_name_that_does_not_exist_is_no_outage() {
+        let why = |words: &str| unresolved(&format!("failed to lookup address information: {words}")).why;
+        assert_eq!(why("Name or service not known"), Why::NoSuchName);
+        assert_eq!(why("Temporary failure in name resolution"), Why::Other);
+    }
 }

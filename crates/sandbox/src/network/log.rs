@@ -22,12 +22,6 @@ const SLACK: u64 = 64 * 1024;
 /// Maximum lines of a summary: readable for a person, and small enough for an event.
 const MOST_LINES: usize = 50;
 
-/// Reason of most refusals.
-pub(super) const NOT_LISTED: &str = "it is not listed";
-
-/// Start of the reason if a name resolves to an address that is not public; the address follows.
-pub(super) const LEADS_TO: &str = "its name leads to ";
-
 /// Result of a connection attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,8 +51,10 @@ pub struct Connection {
     pub address: Option<IpAddr>,
     /// The result.
     pub verdict: Verdict,
-    /// Why it was not granted.
+    /// Why it was not granted, for people.
     pub reason: Option<String>,
+    /// Why it was not granted, if the user can act on it.
+    pub why: Why,
     /// When it ended, if it has and that was logged.
     pub ended: Option<Timestamp>,
     /// Bytes sent by the program.
@@ -68,41 +64,38 @@ pub struct Connection {
 }
 
 /// Causes of failure that the user can act on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Why {
     /// The host is not in the list.
     NotListed,
-    /// The name resolves to an address that is not public.
-    NotPublic,
+    /// The name resolves to this address, which is not public.
+    NotPublic(IpAddr),
     /// The name does not exist.
     NoSuchName,
     /// Something else, or it did not fail.
+    #[default]
     Other,
 }
 
 impl Why {
-    /// Derives the cause from the reason in a log line. Only the proxy and the resolver write these texts.
-    pub(super) fn of(verdict: Verdict, reason: &str) -> Self {
-        const NO_SUCH_NAME: [&str; 2] = ["Name or service not known", "nodename nor servname provided"];
-        match verdict {
-            Verdict::Refused if reason.contains(NOT_LISTED) => Self::NotListed,
-            Verdict::Refused if reason.contains(LEADS_TO) => Self::NotPublic,
-            Verdict::Unreachable if NO_SUCH_NAME.iter().any(|words| reason.contains(words)) => {
-                Self::NoSuchName
-            }
-            Verdict::Refused
-            | Verdict::Unreachable
-            | Verdict::Granted
-            | Verdict::Malformed
-            | Verdict::Unlogged => Self::Other,
-        }
+    fn is_other(&self) -> bool {
+        *self == Self::Other
     }
 }
 
-impl Connection {
-    /// Returns why the connection failed.
-    pub fn why(&self) -> Why {
-        Why::of(self.verdict, self.reason.as_deref().unwrap_or_default())
+/// Why a connection was not granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// For programs.
+    pub why: Why,
+    /// For people.
+    pub words: String,
+}
+
+impl From<String> for Cause {
+    fn from(words: String) -> Self {
+        Self { why: Why::Other, words }
     }
 }
 
@@ -120,6 +113,8 @@ enum Line {
         verdict: Verdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Why::is_other")]
+        why: Why,
     },
     End {
         number: u64,
@@ -153,7 +148,7 @@ pub struct Opening<'a> {
     /// The result.
     pub verdict: Verdict,
     /// Why it was not granted.
-    pub reason: Option<&'a str>,
+    pub cause: Option<&'a Cause>,
 }
 
 impl Log {
@@ -176,7 +171,8 @@ impl Log {
             port: opening.port,
             address: opening.address,
             verdict: opening.verdict,
-            reason: opening.reason.map(str::to_owned),
+            reason: opening.cause.map(|cause| cause.words.clone()),
+            why: opening.cause.map(|cause| cause.why).unwrap_or_default(),
         };
         state.add(&line, (self.now)());
         number
@@ -197,9 +193,16 @@ impl State {
         self.left = length.map(|length| left - length);
         if self.left.is_none() {
             let reason = Some("more was not logged".to_owned());
-            let (host, verdict) = (String::new(), Verdict::Unlogged);
-            let last =
-                Line::Connection { number: self.next, at, host, port: 0, address: None, verdict, reason };
+            let last = Line::Connection {
+                number: self.next,
+                at,
+                host: String::new(),
+                port: 0,
+                address: None,
+                verdict: Verdict::Unlogged,
+                reason,
+                why: Why::Other,
+            };
             self.write(&last, SLACK);
         }
     }
@@ -221,7 +224,7 @@ pub fn read_log(path: &Path) -> Vec<Connection> {
     let mut open: HashMap<u64, usize> = HashMap::new();
     for line in text.lines() {
         match serde_json::from_str(line) {
-            Ok(Line::Connection { number, at, host, port, address, verdict, reason }) => {
+            Ok(Line::Connection { number, at, host, port, address, verdict, reason, why }) => {
                 open.insert(number, all.len());
                 let (host, reason) = (shown(&host), reason.as_deref().map(shown));
                 all.push(Connection {
@@ -231,6 +234,7 @@ pub fn read_log(path: &Path) -> Vec<Connection> {
                     address,
                     verdict,
                     reason,
+                    why,
                     ended: None,
                     up: 0,
                     down: 0,
@@ -255,30 +259,44 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// Returns the host to add to the configuration, if a [`summary`] line shows a refusal that this would fix.
-pub fn refused_host(line: &str) -> Option<String> {
-    let (place, rest) = line.split_once(" refused ")?;
-    let (name, port) = place.rsplit_once(':')?;
-    let name = match rest.split_once(LEADS_TO) {
+/// The connections of a program to one host and port with the same result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// A line for people.
+    pub text: String,
+    /// The entry of the allowlist that would allow them, if there is one.
+    pub to_allow: Option<String>,
+}
+
+impl From<String> for Summary {
+    fn from(text: String) -> Self {
+        Self { text, to_allow: None }
+    }
+}
+
+/// Returns the entry of the allowlist that would have allowed a connection, if one would.
+fn to_allow(why: Why, host: &str, port: u16) -> Option<String> {
+    let name = match why {
+        Why::NotListed => bracketed(host),
         // The name is listed, but its address in the user's own network is not.
-        Some((_, address)) => match address.split(',').next()? {
-            address if address.contains(':') => format!("[{address}]"),
-            address => address.to_owned(),
-        },
-        None if rest.ends_with(NOT_LISTED) => name.to_owned(),
-        None => return None,
+        Why::NotPublic(address) => bracketed(&address.to_string()),
+        Why::NoSuchName | Why::Other => return None,
     };
-    let host = format!("{name}:{port}").parse::<acquit_core::sandbox::Host>().ok()?;
-    Some(host.to_string())
+    format!("{name}:{port}").parse::<acquit_core::sandbox::Host>().ok().map(|host| host.to_string())
+}
+
+fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 /// Returns a line for each host, port and verdict, with the number of connections. Refusals come first.
-pub fn summary(connections: &[Connection]) -> Vec<String> {
+pub fn summary(connections: &[Connection]) -> Vec<Summary> {
     #[derive(Default)]
     struct Sum<'a> {
         times: u64,
         passed: Passed,
         reason: Option<&'a str>,
+        why: Why,
     }
     let mut sums: BTreeMap<(Verdict, &str, u16), Sum> = BTreeMap::new();
     for one in connections {
@@ -286,14 +304,16 @@ pub fn summary(connections: &[Connection]) -> Vec<String> {
         sum.times += 1;
         sum.passed.up = sum.passed.up.saturating_add(one.up);
         sum.passed.down = sum.passed.down.saturating_add(one.down);
-        sum.reason = sum.reason.or(one.reason.as_deref());
+        if sum.reason.is_none() {
+            (sum.reason, sum.why) = (one.reason.as_deref(), one.why);
+        }
     }
-    let mut lines = Vec::new();
+    let mut lines: Vec<Summary> = Vec::new();
     for ((verdict, host, port), sum) in &sums {
-        let place = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let place = format!("{}:{port}", bracketed(host));
         let times = if sum.times == 1 { "once".to_owned() } else { format!("{} times", sum.times) };
         let why = sum.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        lines.push(match verdict {
+        let text = match verdict {
             Verdict::Granted => {
                 format!("{place} reached {times}, {} bytes up, {} down", sum.passed.up, sum.passed.down)
             }
@@ -302,12 +322,13 @@ pub fn summary(connections: &[Connection]) -> Vec<String> {
             Verdict::Unreachable => format!("{place} not reachable, tried {times}{why}"),
             Verdict::Malformed => format!("not understood {times}{why}"),
             Verdict::Unlogged => "more connections were not logged: the log is full".to_owned(),
-        });
+        };
+        lines.push(Summary { text, to_allow: to_allow(sum.why, host, *port) });
     }
     if lines.len() > MOST_LINES {
         let more = lines.len() - (MOST_LINES - 1);
         lines.truncate(MOST_LINES - 1);
-        lines.push(format!("and {more} others"));
+        lines.push(format!("and {more} others").into());
     }
     lines
 }

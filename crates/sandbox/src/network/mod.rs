@@ -30,7 +30,7 @@ mod request;
 mod variables;
 
 pub use address::not_public;
-pub use log::{Connection, Verdict, Why, read_log, refused_host, summary};
+pub use log::{Connection, Summary, Verdict, Why, read_log, summary};
 pub use variables::variables;
 
 /// A socket that listens inside.

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use acquit_core::sandbox::Host;
 
 use super::address::not_public;
+use super::log::{Cause, Why};
 use super::request::Malformed;
 
 /// A host and a port, as the client named them.
@@ -130,7 +131,7 @@ impl Hosts {
 
     /// Checks whether a target is listed. Returns its addresses as far as they are known, or the reason for a
     /// refusal.
-    pub fn grant(&self, target: &Target) -> Result<Leads, String> {
+    pub fn grant(&self, target: &Target) -> Result<Leads, Cause> {
         match &target.host {
             Named::Address(address) if self.has(*address, target.port) => Ok(Leads::To(vec![*address])),
             Named::Name(name) if self.0.iter().any(|host| host.covers(name, target.port)) => {
@@ -140,24 +141,27 @@ impl Hosts {
                 }
                 Ok(Leads::Unknown(name.clone()))
             }
-            Named::Address(_) | Named::Name(_) => Err(super::log::NOT_LISTED.to_owned()),
+            Named::Address(_) | Named::Name(_) => {
+                Err(Cause { why: Why::NotListed, words: "it is not listed".to_owned() })
+            }
         }
     }
 
     /// Filters the addresses of a listed name: keeps public ones, and those that are listed themselves.
-    pub fn public(&self, found: Vec<IpAddr>, port: u16) -> Result<Vec<IpAddr>, String> {
-        let mut reason = None;
+    pub fn public(&self, found: Vec<IpAddr>, port: u16) -> Result<Vec<IpAddr>, Cause> {
+        let mut cause = None;
         let mut kept = Vec::new();
         for address in found {
             match not_public(address) {
                 Some(why) if !self.has(address, port) => {
-                    reason = Some(format!("{}{address}, which is {why}", super::log::LEADS_TO));
+                    let words = format!("its name leads to {address}, which is {why}");
+                    cause = Some(Cause { why: Why::NotPublic(address), words });
                 }
                 Some(_) | None => kept.push(address),
             }
         }
-        match reason {
-            Some(reason) if kept.is_empty() => Err(reason),
+        match cause {
+            Some(cause) if kept.is_empty() => Err(cause),
             Some(_) | None => Ok(kept),
         }
     }
@@ -186,7 +190,13 @@ mod tests {
         let kept = hosts.public(addresses(&found), 443);
         assert_eq!(kept, Ok(addresses(&["1.1.1.1", "10.0.0.1", "2606:4700::1"])));
         let kept = hosts.public(addresses(&["10.0.0.2"]), 443);
-        assert_eq!(kept, Err("its name leads to 10.0.0.2, which is private".to_owned()));
+        assert_eq!(
+            kept,
+            Err(Cause {
+                why: Why::NotPublic(addresses(&["10.0.0.2"])[0]),
+                words: "its name leads to 10.0.0.2, which is private".to_owned()
+            })
+        );
     }
 
     #[test]
