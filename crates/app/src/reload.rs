@@ -103,7 +103,7 @@ fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definit
     if task.seed.wish.metadata.contains_key(night::key::SCHEDULE) {
         return Ok(None);
     }
-    let Ok(source) = serde_json::from_value::<Source>(pinned.source.clone()) else {
+    let Ok(source) = Source::of(pinned) else {
         return Ok(None);
     };
     // If others can write to the store, use only the path from it.
@@ -120,11 +120,7 @@ fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definit
         workflow,
         config: project.config,
         instructions: project.instructions,
-        source: if app.runtime.shared {
-            serde_json::to_value(&source).unwrap_or_default()
-        } else {
-            pinned.source.clone()
-        },
+        source: Some(source.into()),
         ..pinned.clone()
     }))
 }

@@ -177,7 +177,7 @@ impl App {
             config: project.config,
             instructions: project.instructions,
             author: Author { name: author.name().to_owned(), email: author.email().to_owned() },
-            source: serde_json::to_value(&source).unwrap_or_default(),
+            source: Some(source.into()),
             chosen,
             travel,
         };

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::ids::Name;
+use crate::repository::Repository;
 use crate::time::Span;
 use crate::workflow::Workflow;
 
@@ -23,8 +24,10 @@ pub struct Definition {
     pub instructions: String,
     /// Author of commits: the user, as configured in git.
     pub author: Author,
-    /// The repository, in a form that lets the harness find it without a search.
-    pub source: serde_json::Value,
+    /// Where the repository is. `None` in a definition that no leg uses, or if it was stored in a form that is unknown
+    /// here: the task can still be shown.
+    #[serde(deserialize_with = "known_source")]
+    pub source: Option<Repository>,
     /// Settings that a person chose for this task.
     #[serde(default)]
     pub chosen: Chosen,
@@ -76,6 +79,10 @@ pub struct Author {
     pub name: String,
     /// Email address.
     pub email: String,
+}
+
+fn known_source<'de, D: serde::Deserializer<'de>>(stored: D) -> Result<Option<Repository>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(stored)?).ok())
 }
 
 impl Definition {

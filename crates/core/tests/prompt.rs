@@ -96,7 +96,7 @@ fn definition() -> Definition {
         },
         instructions: "Use tabs.".to_owned(),
         author: Author { name: "Ann".to_owned(), email: "ann@example.org".to_owned() },
-        source: json!(null),
+        source: None,
         chosen: acquit_core::definition::Chosen::default(),
         travel: acquit_core::definition::Travel::default(),
     }

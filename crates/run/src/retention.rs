@@ -68,8 +68,8 @@ pub enum RetentionError {
     #[error("remove the ref that kept the base")]
     Git(#[from] git::Error),
     /// The task does not say where its repository is.
-    #[error("find the task's repository")]
-    Source(#[from] serde_json::Error),
+    #[error(transparent)]
+    Source(#[from] crate::git::Unplaced),
     /// Someone else wrote the task's definition.
     #[error(transparent)]
     Untrusted(#[from] crate::trusted_definitions::Untrusted),

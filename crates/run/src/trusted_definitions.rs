@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use acquit_core::definition::Definition;
 use acquit_core::ids::TaskId;
+use acquit_core::json::Json;
 use acquit_core::store::{self, Store};
 
 use crate::runtime::{Runtime, make_private};
@@ -38,14 +39,14 @@ pub fn keep(runtime: &Runtime, task: TaskId, definition: &Definition) -> io::Res
     }
     let path = file(runtime, task);
     let fresh = path.with_extension(format!("{}.new", std::process::id()));
-    std::fs::write(&fresh, serde_json::to_vec(definition)?)?;
+    std::fs::write(&fresh, definition.to_json()?)?;
     std::fs::rename(fresh, path)
 }
 
 /// Checks whether a task may run with this definition here.
 pub fn check(runtime: &Runtime, task: TaskId, definition: &Definition) -> Result<(), Untrusted> {
     // Compare as values: a newer acquit may serialize the same definition differently.
-    let kept = || serde_json::from_slice::<Definition>(&std::fs::read(file(runtime, task)).ok()?).ok();
+    let kept = || Definition::from_json(&std::fs::read_to_string(file(runtime, task)).ok()?).ok();
     if !runtime.shared || kept().is_some_and(|kept| kept == *definition) {
         Ok(())
     } else {

@@ -232,7 +232,7 @@ fn definition(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Definitio
     match read::<Definition>(&what, &body) {
         Ok(definition) if definition.form > Definition::FORM => Err(newer(definition.form)),
         Ok(definition) => Ok(definition),
-        Err(damaged) => match read::<Form>(&what, &body) {
+        Err(damaged) => match serde_json::from_str(&body) {
             Ok(Form { form }) if form > Definition::FORM => Err(newer(form)),
             Ok(_) | Err(_) => Err(damaged),
         },

@@ -8,14 +8,13 @@ use acquit_core::agent::{Chunk, shorten};
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::ids::{Fence, LegId, TaskId};
+use acquit_core::json::Json;
 use acquit_core::leg::{Leg, State};
 use acquit_core::night::key::SCHEDULE;
 use acquit_core::sandbox::Mode;
 use acquit_core::store::Filter;
 use acquit_core::task::{Actor, End, State as TaskState, Summary, Task};
 use acquit_core::time::Timestamp;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::row::{read_row, written_row};
 use crate::tx_error::{Result, TxError};
@@ -344,13 +343,13 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Converts a value to JSON.
-pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| TxError::corrupt(what, error))
+pub(crate) fn json(what: &str, value: &impl Json) -> Result<String> {
+    value.to_json().map_err(|error| TxError::corrupt(what, error))
 }
 
 /// Parses a value from JSON.
-pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| TxError::corrupt(what, error))
+pub(crate) fn read<T: Json>(what: &str, text: &str) -> Result<T> {
+    T::from_json(text).map_err(|error| TxError::corrupt(what, error))
 }
 
 /// Returns the word of a mode in the table of tasks. The words are those of schema 1, where `strict` meant today's

@@ -8,7 +8,7 @@ use acquit_core::definition::Definition;
 use acquit_core::event::Body;
 use acquit_core::fingerprint::Fingerprint;
 use acquit_core::fleet::Need;
-use acquit_core::ids::{LegId, TaskId};
+use acquit_core::ids::{LegId, Name, TaskId};
 use acquit_core::leg::{Entry, Hold, Report};
 use acquit_core::store::{Commit, Error, Note};
 use acquit_core::task::{Actor, State, Task};
@@ -102,7 +102,7 @@ fn move_legs(
                 tables.insert_leg(&NewLeg {
                     place: id(*leg).into(),
                     stage: entry.stage.as_str(),
-                    entry: json("entry", entry)?,
+                    entry: json("entry", entry.as_ref())?,
                     not_before: now.plus(delay.duration()),
                     priority: i64::from(task.seed.wish.priority),
                     needs,
@@ -133,8 +133,8 @@ fn move_legs(
 fn needs(tables: &mut dyn Tables, task: TaskId, entry: &Entry) -> Result<String> {
     let what = "needs of a task";
     let known = tables.needs(key(task))?.unwrap_or_else(|| "{}".to_owned());
-    let stages: BTreeMap<String, Vec<Need>> = read(what, &known)?;
-    json(what, &stages.get(entry.stage.as_str()).map(Vec::as_slice).unwrap_or_default())
+    let mut stages: BTreeMap<Name, Vec<Need>> = read(what, &known)?;
+    json(what, &stages.remove(entry.stage.as_str()).unwrap_or_default())
 }
 
 fn end_leg(

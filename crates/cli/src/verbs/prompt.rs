@@ -83,7 +83,7 @@ fn imagined(cli: &Cli, title: &str, workflow: Option<&Name>) -> Result<(Task, De
         config: project.config,
         instructions: project.instructions,
         author: Author { name: String::new(), email: String::new() },
-        source: serde_json::Value::Null,
+        source: None,
         chosen: acquit_core::definition::Chosen::default(),
         travel: acquit_core::definition::Travel::default(),
     };

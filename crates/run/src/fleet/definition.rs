@@ -11,7 +11,7 @@ use crate::git::Source;
 /// repository is the worker's own copy.
 pub fn worker_definition(definition: &Definition, own: &Config, source: &Source) -> Definition {
     let mut definition = definition.clone();
-    definition.source = serde_json::to_value(source).unwrap_or_default();
+    definition.source = Some(source.clone().into());
     let config = &mut definition.config;
     config.sandbox = own.sandbox;
     config.access = own.access.clone();
@@ -29,6 +29,7 @@ pub fn worker_definition(definition: &Definition, own: &Config, source: &Source)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use acquit_core::repository::Repository;
 
     #[test]
     fn doors_of_the_worker_are_opened_by_the_worker_alone() {
@@ -45,10 +46,11 @@ mod tests {
             "name": "flow", "description": "", "start": "a", "stages": [], "gates": [], "budgets": {},
             "variation": null, "variables": {},
         });
-        let source: Source = serde_json::from_value(serde_json::json!({
+        let source: Repository = serde_json::from_value(serde_json::json!({
             "path": "/r", "git_dir": "/r", "objects": "/r/objects", "format": "sha1", "work_tree": null,
         }))
         .expect("a source");
+        let source = Source::from(source);
         let definition: Definition = serde_json::from_value(serde_json::json!({
             "form": 1, "workflow": workflow, "config": theirs, "instructions": "",
             "author": { "name": "a", "email": "b" }, "source": null,

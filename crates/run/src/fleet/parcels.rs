@@ -48,7 +48,7 @@ pub fn send_base(
     if !source.shallow().is_empty() {
         return stays("its repository is a shallow clone");
     }
-    if source.is_partial() {
+    if git::is_partial(source) {
         return stays("its repository is a partial clone");
     }
     if source.of_clone("lfs/objects").iter().any(|folder| folder.is_dir()) {

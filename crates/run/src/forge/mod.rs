@@ -175,8 +175,7 @@ pub fn server(runtime: &Runtime, settings: &Settings, source: &Source) -> Option
 pub fn feedback(runtime: &Runtime, task: &Task, definition: &Definition) -> Result<Vec<Comment>, Error> {
     let Some(request) = task.request() else { return Ok(Vec::new()) };
     let settings = &definition.config.forge;
-    let source = Source::of(definition)
-        .map_err(|error| Error::Setting(format!("read where the repository is: {error}")))?;
+    let source = Source::of(definition).map_err(|error| Error::Setting(error.to_string()))?;
     let place = match of(runtime, settings, &source)? {
         Located::At(place) => *place,
         Located::Nowhere(why) => {

@@ -9,25 +9,39 @@ use std::path::{Path, PathBuf};
 
 use acquit_core::definition::Definition;
 use acquit_core::ids::{StoreId, TaskId};
+use acquit_core::repository::Repository;
 use serde::{Deserialize, Serialize};
 
 use super::{Call, CommitId, Error, Git, Identity, ObjectFormat};
 
-/// A user's repository. A plain value that is stored with a task, so that later legs need not search for it again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    path: PathBuf,
-    git_dir: PathBuf,
-    objects: PathBuf,
-    format: ObjectFormat,
-    work_tree: Option<PathBuf>,
-    /// The user's repository, if this one only borrows its objects.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lender: Option<Box<Source>>,
-    /// Base of the work, if it is not the user's own. What is made from it is not shared with anything else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    foreign: Option<CommitId>,
+/// A user's repository, with what git can do in it. Where it is comes from [`Repository`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source(Repository);
+
+impl std::ops::Deref for Source {
+    type Target = Repository;
+
+    fn deref(&self) -> &Repository {
+        &self.0
+    }
 }
+
+impl From<Repository> for Source {
+    fn from(repository: Repository) -> Self {
+        Self(repository)
+    }
+}
+
+impl From<Source> for Repository {
+    fn from(source: Source) -> Self {
+        source.0
+    }
+}
+
+/// A task's definition does not say where its repository is.
+#[derive(Debug, thiserror::Error)]
+#[error("find the task's repository: its definition names none")]
+pub struct Unplaced;
 
 /// The start of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +70,8 @@ impl Filters {
 
 impl Source {
     /// Returns the repository that a task was created in, from its definition.
-    pub fn of(definition: &Definition) -> Result<Self, serde_json::Error> {
-        serde_json::from_value(definition.source.clone())
+    pub fn of(definition: &Definition) -> Result<Self, Unplaced> {
+        definition.source.clone().map(Self).ok_or(Unplaced)
     }
 
     /// Finds the repository of `path`: a checkout or a directory in it, a linked worktree, or a bare repository.
@@ -88,7 +102,7 @@ impl Source {
             }
         };
         let to_path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
-        Ok(Self {
+        Ok(Self(Repository {
             git_dir: to_path(git_dir),
             objects: to_path(objects),
             format,
@@ -100,13 +114,13 @@ impl Source {
             path: found,
             lender: None,
             foreign: None,
-        })
+        }))
     }
 
     /// Rejects a commit if a partial clone lacks files of it. Does not fetch: only the user's own git can, with the
     /// user's credentials.
     pub fn check_complete(&self, git: &Git, commit: &CommitId) -> Result<(), Error> {
-        if !self.owner().is_partial() {
+        if !is_partial(self.owner()) {
             return Ok(());
         }
         let listed = self
@@ -120,39 +134,23 @@ impl Source {
         Err(Error::Partial { path: self.owner().path.clone(), commit: commit.clone(), missing })
     }
 
-    /// Returns the path from which it was found.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the repository itself: refs, settings, objects.
-    pub fn git_dir(&self) -> &Path {
-        &self.git_dir
-    }
-
     /// Returns the repository at `at`, which borrows this one's objects.
     pub(super) fn lending(&self, at: &Path) -> Self {
-        Self {
+        Self(Repository {
             path: at.to_owned(),
             git_dir: at.to_owned(),
             objects: at.join("objects"),
             format: self.format,
             work_tree: None,
-            lender: Some(Box::new(self.clone())),
+            lender: Some(Box::new(self.0.clone())),
             foreign: None,
-        }
-    }
-
-    /// Returns the user's own repository: this one, or the one it borrows from. Data of a project is stored under its
-    /// name.
-    pub fn owner(&self) -> &Self {
-        self.lender.as_deref().unwrap_or(self)
+        })
     }
 
     /// Returns a copy for work on a base that is not part of the user's own branch.
     #[must_use]
     pub fn on_foreign(mut self, base: &CommitId) -> Self {
-        self.foreign = Some(base.clone());
+        self.0.foreign = Some(base.clone());
         self
     }
 
@@ -162,37 +160,9 @@ impl Source {
         self.foreign.as_ref().map_or_else(|| owner.clone().into_owned(), |base| format!("{owner}#{base}"))
     }
 
-    /// Returns whether the work is only judged: it is in a repository of ours, and no agent works on it.
-    pub fn is_judged_only(&self) -> bool {
-        self.lender.is_some()
-    }
-
     /// Returns the top of the checkout, if there is one.
     pub(super) fn checkout(&self) -> Option<&Path> {
         self.work_tree.as_deref()
-    }
-
-    /// Returns the directories of its objects: its own, and those that it borrows.
-    pub(crate) fn all_objects(&self) -> Vec<PathBuf> {
-        let own = std::iter::once(self.objects.clone());
-        own.chain(self.lender.iter().flat_map(|lender| lender.all_objects())).collect()
-    }
-
-    /// Returns the directory of the project's own files: the top of the checkout, or the bare repository itself.
-    pub fn top(&self) -> &Path {
-        self.work_tree.as_deref().unwrap_or(&self.git_dir)
-    }
-
-    /// Returns where git keeps something next to its objects, such as the repositories of submodules. A linked worktree
-    /// may have its own.
-    pub(crate) fn of_clone(&self, name: &str) -> Vec<PathBuf> {
-        if let Some(lender) = &self.lender {
-            return lender.of_clone(name);
-        }
-        let mut all = vec![self.git_dir.join(name)];
-        all.extend(self.objects.parent().map(|common| common.join(name)));
-        all.dedup();
-        all
     }
 
     /// Returns the boundary commits of a shallow clone, in git's own format. Empty for a complete one.
@@ -201,21 +171,6 @@ impl Source {
         let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
         let commits = text.lines().filter(|line| line.parse::<CommitId>().is_ok());
         commits.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
-    }
-
-    /// Returns the object directory that workspaces borrow from.
-    pub fn objects(&self) -> &Path {
-        &self.objects
-    }
-
-    /// Returns the hash function of its objects.
-    pub fn format(&self) -> ObjectFormat {
-        self.format
-    }
-
-    /// Returns whether it has no checkout.
-    pub fn is_bare(&self) -> bool {
-        self.work_tree.is_none()
     }
 
     /// Resolves the start of work: the named branch, otherwise the named commit, otherwise HEAD.
@@ -323,6 +278,7 @@ impl Source {
     pub fn unpin(&self, git: &Git, store: &StoreId, task: TaskId) -> Result<(), Error> {
         let name = pin_name(store, task);
         self.clear_stale_locks([name.as_str()]);
+        self.clear_stale_packed_lock();
         self.call(git, "update-ref").args(["--no-deref", "-d", &name]).run().map(drop)
     }
 
@@ -412,12 +368,12 @@ impl Source {
         let output = self.call(git, "rev-list").args(["--all", "--max-count=1"]).run()?;
         Ok(output.stdout.is_empty())
     }
+}
 
-    /// Git marks the packs of a partial clone with a file next to them.
-    pub(crate) fn is_partial(&self) -> bool {
-        let packs = std::fs::read_dir(self.objects.join("pack")).into_iter().flatten().flatten();
-        packs.into_iter().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor"))
-    }
+/// Git marks the packs of a partial clone with a file next to them.
+pub(crate) fn is_partial(repository: &Repository) -> bool {
+    let packs = std::fs::read_dir(repository.objects.join("pack")).into_iter().flatten().flatten();
+    packs.into_iter().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor"))
 }
 
 /// Returns whether `name` is valid as one component of a ref.

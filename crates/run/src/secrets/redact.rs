@@ -7,9 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use acquit_core::json::Json;
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Secret, forms};
@@ -154,17 +153,18 @@ impl Redactor {
 
     /// Redacts a serializable value. `None` if the result no longer deserializes, because a secret is one of the words
     /// of its format.
-    pub fn stored<T: Serialize + DeserializeOwned>(&self, thing: T) -> Option<T> {
+    pub fn stored<T: Json>(&self, thing: T) -> Option<T> {
         if self.knows_none() {
             return Some(thing);
         }
         // The forms of a value inside JSON are among the forms that are searched.
-        let mut value = serde_json::to_value(&thing).ok()?;
-        if !self.finds(value.to_string().as_bytes()) {
+        let text = thing.to_json().ok()?;
+        if !self.finds(text.as_bytes()) {
             return Some(thing);
         }
+        let mut value = Value::from_json(&text).ok()?;
         self.value(&mut value);
-        serde_json::from_value(value).ok()
+        T::from_json(&value.to_string()).ok()
     }
 
     pub(super) fn inner(&self) -> Option<Matcher<'_>> {

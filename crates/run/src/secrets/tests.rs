@@ -91,7 +91,7 @@ fn documents_lose_secrets_in_values_keys_and_numbers() {
 #[test]
 fn what_is_stored_keeps_its_kind_or_is_refused() {
     use acquit_core::event::{Body, Level};
-    let notice = |text: &str| Body::Notice { level: Level::Info, text: text.to_owned() };
+    let notice = |text: &str| Body::notice(Level::Info, text);
     let one = redactor(&[("KEY", "hunter2\nhunter2")]);
     assert_eq!(one.stored(notice("is hunter2\nhunter2")), Some(notice("is [secret KEY]")));
     assert_eq!(one.stored(notice("clean")), Some(notice("clean")));

@@ -13,7 +13,7 @@ fn filled(place: &Place) -> Box<dyn Store> {
     create(&mut *store, "tabs\tand \\ backslashes\r\nand lines, ü, \u{1F600} and \\N", 0);
     let first = claim(&mut *store);
     for number in 0..600 {
-        let body = Body::Notice { level: Level::Info, text: format!("line {number}\t\\.") };
+        let body = Body::notice(Level::Info, format!("line {number}\t\\."));
         store.note(first.hold, &[Note { at: Timestamp(START.0 + number), body }]).unwrap();
     }
     end(&mut *store, &first, passed()).unwrap();

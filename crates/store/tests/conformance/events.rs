@@ -15,7 +15,7 @@ use acquit_core::time::{Span, Timestamp};
 use crate::fixture::{LEASE, Place, START, claim, create, end, ending, input, lose, me, passed};
 
 fn notice(text: impl Into<String>) -> Note {
-    Note { at: Timestamp(START.0 + 5), body: Body::Notice { level: Level::Warning, text: text.into() } }
+    Note { at: Timestamp(START.0 + 5), body: Body::notice(Level::Warning, text) }
 }
 
 pub fn replaying_a_tasks_events_gives_the_task(place: &Place) {

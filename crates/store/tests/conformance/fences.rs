@@ -18,7 +18,7 @@ fn all_writes_are_refused(store: &mut dyn Store, stale: &Claim) {
         other => panic!("{what}: {other:?}"),
     };
     let chunk = Chunk { from: 0, to: 9, lines: 1, ..Chunk::default() };
-    let body = Body::Notice { level: Level::Info, text: "still here".to_owned() };
+    let body = Body::notice(Level::Info, "still here");
     let notes = [Note { at: START, body }];
     let before =
         (store.task(id.task).unwrap(), store.legs(id.task).unwrap(), store.events(None, 0, 99).unwrap());

@@ -40,7 +40,7 @@ pub fn repeating_a_chunk_changes_nothing(place: &Place) {
     let mut store = place.open();
     create(&mut *store, "stutters", 0);
     let held = claim(&mut *store);
-    let note = Note { at: START, body: Body::Notice { level: Level::Info, text: "once".to_owned() } };
+    let note = Note { at: START, body: Body::notice(Level::Info, "once") };
     let usage = Usage { output: 5, ..Usage::default() };
     for _ in 0..3 {
         store.transcribe(held.hold, &chunk(0, 50), &usage, std::slice::from_ref(&note)).unwrap();
@@ -56,8 +56,7 @@ pub fn usage_and_notes_arrive_with_their_chunk(place: &Place) {
     let mut store = place.open();
     create(&mut *store, "counted", 0);
     let held = claim(&mut *store);
-    let note =
-        |text: &str| Note { at: START, body: Body::Notice { level: Level::Info, text: text.to_owned() } };
+    let note = |text: &str| Note { at: START, body: Body::notice(Level::Info, text) };
     let usage =
         |output| Usage { model: Some("m".to_owned()), output, cost_micros: Some(7), ..Usage::default() };
     // Nothing printed, but something to tell: it must not stand in the way of what is printed next.
