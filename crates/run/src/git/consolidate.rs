@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -39,23 +39,23 @@ pub(crate) enum Arrived {
 
 /// Age at which the writer of a ref lock counts as dead. Git holds such a lock for milliseconds.
 const STALE: Duration = Duration::from_secs(2);
+/// The same for the lock of `packed-refs`, which the user's git takes as well. It holds it while it writes one file;
+/// another git gives up after a second of waiting.
+const STALE_PACKED: Duration = Duration::from_secs(10);
 
 impl Source {
     /// Removes the ref locks that a killed git left. Only for refs that nothing but the caller's task writes: whatever
     /// wrote them before is gone. A young lock may be the user's, so this waits until it is old.
     pub(crate) fn clear_stale_locks<'n>(&self, names: impl IntoIterator<Item = &'n str>) {
         for name in names {
-            let lock = self.common().join(format!("{name}.lock"));
-            let Ok(found) = fs::metadata(&lock) else { continue };
-            let age = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
-            if age < STALE {
-                pause(STALE.saturating_sub(age));
-            }
-            // A lock that replaced it in the meantime belongs to a running git.
-            if fs::metadata(&lock).is_ok_and(|now| now.ino() == found.ino()) {
-                let _ = fs::remove_file(&lock);
-            }
+            clear_stale_lock(&self.common().join(format!("{name}.lock")), STALE);
         }
+    }
+
+    /// Removes the lock that a killed git left when it deleted or packed refs. With it, the user's git could not delete
+    /// a branch.
+    pub(crate) fn clear_stale_packed_lock(&self) {
+        clear_stale_lock(&self.common().join("packed-refs.lock"), STALE_PACKED);
     }
 
     /// Returns the directory with the refs, next to the objects. A linked worktree uses that of its main repository.
@@ -100,6 +100,7 @@ impl Source {
     }
 
     fn pack_refs(&self, git: &Git, folders: &[String]) -> Result<(), Error> {
+        self.clear_stale_packed_lock();
         let only = folders.iter().flat_map(|folder| ["--include".to_owned(), format!("{folder}/*")]);
         let output = self.call(git, "pack-refs").arg("--prune").args(only).run_any()?;
         if output.code == Some(0) {
@@ -136,6 +137,30 @@ impl Source {
         self.call(git, "prune-packed").arg("--quiet").run().map(drop)
     }
 }
+
+/// Waits until a lock is old, and removes it unless another one replaced it.
+fn clear_stale_lock(lock: &Path, stale: Duration) {
+    let Ok(found) = fs::metadata(lock) else { return };
+    let age = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
+    let until = Instant::now() + stale.saturating_sub(age);
+    loop {
+        // A lock that replaced it belongs to a running git.
+        if !fs::metadata(lock)
+            .is_ok_and(|now| now.ino() == found.ino() && now.ctime_nsec() == found.ctime_nsec())
+        {
+            return;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let _ = fs::remove_file(lock);
+            return;
+        }
+        pause(left.min(LOCK_LOOK));
+    }
+}
+
+/// Interval between looks at a lock that is too young to be stale.
+const LOCK_LOOK: Duration = Duration::from_millis(50);
 
 /// Returns the packs that acquit made and that have no `.keep` file.
 fn own_packs(packs: &Path) -> Vec<PathBuf> {

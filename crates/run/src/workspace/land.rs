@@ -99,6 +99,7 @@ impl LockedWorkspace {
             }
             index.keep()?;
         }
+        source.clear_stale_packed_lock();
         let drop_it = source.call(&self.git, "update-ref").args(["--no-deref", "-d", &pending]);
         drop_it.run().map(drop).map_err(Error::git(DOING))
     }

@@ -180,6 +180,22 @@ fn a_pinned_commit_survives_a_clean_up_of_the_users_repository() {
     assert_eq!(repo.git(&["for-each-ref", "refs/acquit"]), "");
 }
 
+/// As a git leaves it that is killed while it deletes a ref.
+#[test]
+fn a_stale_lock_of_packed_refs_is_removed_before_a_ref_is_deleted() {
+    let repo = Repo::sample();
+    let base = id(&repo.git(&["rev-parse", "HEAD"]));
+    let source = Source::discover(&git(), repo.path()).unwrap();
+    source.pin(&git(), &store(), TaskId(1), &base).unwrap();
+    let lock = repo.path().join(".git/packed-refs.lock");
+    let file = std::fs::File::create(&lock).unwrap();
+    let made = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(made - std::time::Duration::from_mins(1)).unwrap();
+    source.unpin(&git(), &store(), TaskId(1)).unwrap();
+    assert!(!lock.exists());
+    assert_eq!(repo.git(&["for-each-ref", "refs/acquit"]), "");
+}
+
 #[test]
 fn a_branch_is_taken_by_whoever_has_it_and_by_a_task_of_the_same_number_of_another_store() {
     let repo = Repo::sample();
