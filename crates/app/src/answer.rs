@@ -148,7 +148,7 @@ impl App {
             State::Waiting { request } if request.number == number => {
                 self.reply_as_of(store, &task, reply, false)
             }
-            _ => Err(answered(store, id, number)?),
+            _ => Err(why_closed(store, id, number)?),
         }
     }
 
@@ -192,7 +192,7 @@ impl App {
 }
 
 /// Returns why a request accepts no answer any more: somebody else answered it, or it was closed without an answer.
-fn answered(store: &mut dyn Store, task: TaskId, request: u32) -> Result<Error, Error> {
+pub fn why_closed(store: &mut dyn Store, task: TaskId, request: u32) -> Result<Error, Error> {
     let found = history(store, task)?.answers.into_iter().rev().find(|known| known.request == request);
     Ok(match found {
         Some(known) => Error::Answered { task, request, by: known.by.to_string(), answer: known.answer },

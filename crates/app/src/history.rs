@@ -118,7 +118,7 @@ impl History {
 }
 
 /// Formats an answer as one line.
-fn in_words(answer: &Answer) -> String {
+pub fn in_words(answer: &Answer) -> String {
     match answer {
         Answer::Approve => "approved".to_owned(),
         Answer::Reject { reason } => format!("rejected: {reason}"),

@@ -5,6 +5,8 @@
     reason = "tests start the real binary, and look again until a condition holds or a deadline passes"
 )]
 
+#[path = "web/answer_links.rs"]
+mod answer_links;
 #[path = "web/api.rs"]
 mod api;
 #[path = "web/attacks.rs"]

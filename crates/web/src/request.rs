@@ -2,20 +2,18 @@
 
 use acquit_app::Error;
 use acquit_app::answer::{Leads, leads};
+use acquit_app::answer_link::choices as choices_of;
 use acquit_app::diff::TaskDiff;
-use acquit_app::history::history;
 use acquit_core::artifact::Artifact;
-use acquit_core::definition::Definition;
-use acquit_core::gate::Verdict;
 use acquit_core::human_request::{Answer, Ask, HumanRequest, Kind, Question};
 use acquit_core::leg::{Ending, Past};
 use acquit_core::store::Store;
 use acquit_core::task::Task;
 use acquit_core::time::Timestamp;
-use acquit_core::workflow::Workflow;
 use maud::{Markup, html};
 use std::sync::Arc;
 
+use crate::background::Background;
 use crate::page::{Sign, since};
 use crate::shared::Shared;
 use crate::{diff, words};
@@ -25,11 +23,8 @@ const PLAN: usize = 20_000;
 
 /// What a person decides about.
 pub struct Subject {
-    workflow: Workflow,
-    verdicts: Vec<Verdict>,
+    background: Arc<Background>,
     diff: Option<Arc<TaskDiff>>,
-    /// When the request was opened.
-    pub asked: Option<Timestamp>,
 }
 
 impl Subject {
@@ -38,26 +33,42 @@ impl Subject {
         shared: &Shared,
         store: &mut dyn Store,
         task: &Task,
-        definition: &Definition,
         request: &HumanRequest,
     ) -> Result<Self, Error> {
         let decides = matches!(request.ask, Ask::Approval { .. } | Ask::Choice { .. } | Ask::Stage { .. });
-        let known = history(store, task.id())?;
-        let verdicts =
-            if decides { known.newest_verdicts().into_iter().cloned().collect() } else { Vec::new() };
+        let background = shared.requests.get(store, task, request)?;
         // A diff that cannot be shown must not hide the question.
         let diff = if decides && task.tip != task.base() {
             shared.diffs.get(&shared.app, store, task).ok()
         } else {
             None
         };
-        let asked = known.opened.get(&request.number).copied();
-        Ok(Self { workflow: definition.workflow.clone(), verdicts, diff, asked })
+        Ok(Self { background, diff })
+    }
+
+    /// Returns when the request was opened.
+    pub fn asked(&self) -> Option<Timestamp> {
+        self.background.asked
     }
 }
 
+/// Where the forms of a request are sent.
+#[derive(Clone, Copy)]
+pub enum Sent<'s> {
+    /// To the task, from this page: `inbox` or `task`.
+    From(&'s str),
+    /// To a link that answers without a login.
+    Link(&'s str),
+}
+
 /// Renders the panel of a request, without its frame.
-pub fn article(task: &Task, request: &HumanRequest, subject: &Subject, from: &str, now: Timestamp) -> Markup {
+pub fn article(
+    task: &Task,
+    request: &HumanRequest,
+    subject: &Subject,
+    sent: Sent<'_>,
+    now: Timestamp,
+) -> Markup {
     let seed = &task.seed;
     html! {
         header.panel-head {
@@ -65,10 +76,10 @@ pub fn article(task: &Task, request: &HumanRequest, subject: &Subject, from: &st
             p.meta {
                 span { a href={ "/tasks/" (seed.id) } { (seed.id) } " " (words::line(&seed.wish.title, 120)) }
                 span { (words::line(&seed.project.name, 60)) } span { (seed.workflow) } span { (request.stage) }
-                @if let Some(at) = subject.asked { span { (since(at, now)) " ago" } }
+                @if let Some(at) = subject.asked() { span { (since(at, now)) " ago" } }
             }
         }
-        div.panel-body { (form(task, request, subject, from)) }
+        div.panel-body { (form(task, request, subject, sent)) }
     }
 }
 
@@ -87,15 +98,50 @@ pub fn headline(task: &Task, request: &HumanRequest) -> Markup {
     }
 }
 
-fn form(task: &Task, request: &HumanRequest, subject: &Subject, from: &str) -> Markup {
-    let id = task.id();
-    let action = |verb: &str| format!("/tasks/{id}/{verb}");
-    let hidden = html! {
+/// Returns the address of a form.
+fn address(task: &Task, sent: Sent<'_>, verb: &str) -> String {
+    match sent {
+        Sent::From(_) => format!("/tasks/{}/{verb}", task.id()),
+        Sent::Link(ticket) => format!("/answer/{ticket}/{verb}"),
+    }
+}
+
+/// Renders what every form sends: what the person saw.
+fn seen(task: &Task, request: &HumanRequest, sent: Sent<'_>) -> Markup {
+    html! {
         input type="hidden" name="request" value=(request.number);
         input type="hidden" name="commit" value=(task.tip);
-        input type="hidden" name="from" value=(from);
+        @if let Sent::From(page) = sent { input type="hidden" name="from" value=(page); }
+    }
+}
+
+/// Renders a form with one button that gives the answer with this number; see `acquit_app::answer_link::choices`.
+pub fn confirmation(task: &Task, request: &HumanRequest, number: usize, sent: Sent<'_>) -> Option<Markup> {
+    let choice = choices_of(&request.ask).into_iter().nth(number.checked_sub(1)?)?;
+    let (verb, field) = match &request.ask {
+        Ask::Approval { .. } => ("approve", None),
+        Ask::Question { .. } => ("answer", Some("choice-1")),
+        Ask::Choice { .. } | Ask::Stage { .. } => ("choose", Some("option")),
+        Ask::Budget { .. } | Ask::Stuck => return None,
     };
-    let to = |answer: Answer| leads(task, &subject.workflow, answer);
+    let label = match &request.ask {
+        Ask::Approval { .. } => format!("Approve {}", words::short(&task.tip)),
+        _ => words::line(&choice, 120),
+    };
+    Some(html! {
+        form method="post" action=(address(task, sent, verb)) {
+            (seen(task, request, sent))
+            @if verb == "answer" { input type="hidden" name="questions" value="1"; }
+            @if let Some(field) = field { input type="hidden" name=(field) value=(choice); }
+            button.btn.main { "Confirm: " (label) }
+        }
+    })
+}
+
+fn form(task: &Task, request: &HumanRequest, subject: &Subject, sent: Sent<'_>) -> Markup {
+    let action = |verb: &str| address(task, sent, verb);
+    let hidden = seen(task, request, sent);
+    let to = |answer: Answer| leads(task, &subject.background.workflow, answer);
     let questions = match &request.ask {
         Ask::Question { questions } => questions.as_slice(),
         _ => &[],
@@ -167,16 +213,16 @@ fn lead(leads: Option<Leads>) -> Markup {
 
 /// Renders the form to reject, with where that leads on the button.
 fn rejection(action: &str, hidden: &Markup, label: &str, leads: Option<Leads>) -> Markup {
-    let button = match &leads {
-        Some(Leads::Stage { stage, .. }) => format!("Send back to {stage}"),
-        Some(Leads::Done | Leads::Ends | Leads::Asks) | None => "Reject and end the task".to_owned(),
+    let (button, told) = match &leads {
+        Some(Leads::Stage { stage, .. }) => (format!("Send back to {stage}"), true),
+        Some(Leads::Done | Leads::Ends | Leads::Asks) | None => ("Reject and end the task".to_owned(), false),
     };
     html! {
         form method="post" action=(action) {
             (hidden)
             label.field { span { (label) } input name="reason" required; }
             button.btn { (button) }
-            p.hint { (lead(leads)) @if button.starts_with("Send") { " The agent is told your words." } }
+            p.hint { (lead(leads)) @if told { " The agent is told your words." } }
         }
     }
 }
@@ -230,9 +276,9 @@ fn about(task: &Task, subject: &Subject) -> Markup {
                 @if let Some(stats) = stats { " · " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " in " (words::count(usize::try_from(stats.files).unwrap_or(usize::MAX), "file")) }
             }
             dt { "onto" } dd { (words::line(task.seed.base.branch.as_deref().unwrap_or("a commit"), 200)) " at " code { (words::short(task.base())) } }
-            @if !subject.verdicts.is_empty() {
+            @if !subject.background.marks.is_empty() {
                 dt { "gates" }
-                dd.gate-marks { @for verdict in &subject.verdicts { span { @if verdict.passed { (Sign::Proven.named()) } @else if verdict.rejects() { (Sign::Rejected.named()) } @else { (Sign::Noted.named()) } (verdict.gate) @if !verdict.evidence.red.is_empty() { ": " (words::count(verdict.evidence.red.len(), "test")) " red → green" } } " " } }
+                dd.gate-marks { @for mark in &subject.background.marks { span { (mark.sign.named()) (words::line(&mark.gate, 60)) @if mark.red > 0 { ": " (words::count(mark.red, "test")) " red → green" } } " " } }
             }
             @for account in task.account() { dt { "said" } dd.said { (words::line(&account, 600)) } }
         }

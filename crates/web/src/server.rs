@@ -24,7 +24,7 @@ use crate::live::Live;
 use crate::page::Theme;
 use crate::pool::Pool;
 use crate::shared::{Client, Held, Shared, failed, told};
-use crate::{actions, login, metrics, pages};
+use crate::{actions, answer_link, login, metrics, pages};
 
 /// Default port. If it is taken and was not requested explicitly, another one is used.
 const PORT: u16 = 4664;
@@ -87,6 +87,9 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         guard,
         diffs: Diffs::default(),
         tasks: Mutex::default(),
+        warming: std::sync::atomic::AtomicBool::new(false),
+        sums: Mutex::default(),
+        requests: crate::background::Requests::default(),
         guesses: Limiter::new(GUESSES),
         proxied,
         app,
@@ -176,6 +179,8 @@ fn router(shared: Arc<Shared>) -> axum::Router {
         .merge(pages::routes())
         .route("/live", get(watch))
         .route("/metrics", get(metrics::metrics))
+        .route("/answer/{ticket}", get(answer_link::show))
+        .route("/answer/{ticket}/{verb}", post(answer_link::answer))
         .route("/login", get(login::login).post(login::login_by_token))
         .route("/logout", post(login::logout))
         .route("/theme", post(theme))
@@ -193,6 +198,9 @@ fn router(shared: Arc<Shared>) -> axum::Router {
         .with_state(shared)
 }
 
+/// Links in messages that answer one request: their ticket lets in.
+const ANSWER: &str = "/answer/";
+
 /// Paths that are served without login, because they show no data.
 const OPEN: [&str; 4] = ["/login", "/style.css", "/live.js", "/icon.svg"];
 
@@ -200,7 +208,9 @@ const OPEN: [&str; 4] = ["/login", "/style.css", "/live.js", "/icon.svg"];
 /// the response.
 async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
     let api = request.uri().path() == "/api" || request.uri().path().starts_with("/api/");
-    let form = request.method() == Method::POST && !api && request.uri().path() != "/login";
+    let path = request.uri().path();
+    // A link that answers writes its own line, without its ticket.
+    let form = request.method() == Method::POST && !api && path != "/login" && !path.starts_with(ANSWER);
     let words = form.then(|| format!("POST {}", request.uri().path()));
     let mut response = match admitted(&shared, &request) {
         Ok(caller) => {
@@ -253,7 +263,7 @@ fn admitted(shared: &Shared, request: &Request) -> Result<Option<Caller>, Proble
     };
     shared.guesses.has_room(&client, Instant::now()).map_err(wait)?;
     let Some(caller) = shared.guard.caller(headers, (shared.app.runtime.now)()) else {
-        if OPEN.contains(&path) {
+        if OPEN.contains(&path) || path.starts_with(ANSWER) {
             return Ok(None);
         }
         if headers.contains_key(header::AUTHORIZATION) {
@@ -267,7 +277,9 @@ fn admitted(shared: &Shared, request: &Request) -> Result<Option<Caller>, Proble
     };
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     // API routes check their own roles. Forms of pages change something.
-    let harmless = path.starts_with("/api/") || ["/login", "/logout", "/theme"].contains(&path);
+    let harmless = path.starts_with("/api/")
+        || path.starts_with(ANSWER)
+        || ["/login", "/logout", "/theme"].contains(&path);
     if !reads && !harmless && caller.role < Role::Operator {
         let detail = format!("Your role is {}: you can look, and change nothing.", caller.role.name());
         return Err(Problem::new("forbidden", detail));

@@ -131,7 +131,8 @@ impl Daemon<'_> {
             if self.waits {
                 return Ok(Busy::No);
             }
-            // Started work ends by itself. Skip the rest: nothing says how to run it.
+            // Started work ends by itself. Skip the rest, because nothing says how to run it. This is recorded with
+            // the end of the night: if the schedule comes back before that, the rest still runs.
             for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
                 job.progress = Progress::Skipped {
                     reason: "the schedule is not in the configuration any more".to_owned(),
@@ -237,6 +238,8 @@ impl Daemon<'_> {
             link,
             task: None,
             project: self.home.top.file_name().map(|name| name.to_string_lossy().into_owned()),
+            answers: Vec::new(),
+            replaces: None,
             page: Some(morning_report::page(&over, &date, &entries)),
         };
         let key = format!("night/{}/{}", night.schedule, night.nominal.0);

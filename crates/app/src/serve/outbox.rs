@@ -1,18 +1,23 @@
 //! The outbox: turns events that people want to know about into messages, and sends them.
 
+use std::time::Duration;
+
 use acquit_core::agent::shorten;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
-use acquit_core::ids::Name;
+use acquit_core::ids::{Name, TaskId};
 use acquit_core::night::key;
-use acquit_core::store::{self, Delivery, Letter, Mark, Store};
+use acquit_core::store::{self, Delivery, Letter, Mark, Message, Store};
 use acquit_core::task::{End, State, Task};
-use acquit_run::notify::{self, Notice};
+use acquit_core::time::Timestamp;
+use acquit_run::notify::{self, AnswerWay, Notice};
 
 use super::{Busy, Daemon, Home, log};
+use crate::answer_link::{self, AnswerLink};
 use crate::app::App;
 use crate::error::Error;
+use crate::history;
 
 /// Name in the store of the position up to which events were read for notices.
 const MARK: &str = "notify";
@@ -20,6 +25,10 @@ const MARK: &str = "notify";
 const PAGE: u32 = 500;
 /// Maximum length of a notice.
 const TEXT: usize = 2_000;
+/// Number of newest messages among which to look for the one that an answer replaces.
+const LOOKED_AT: u32 = 2_000;
+/// When to try again to replace a message that is not sent yet.
+const EARLY: Duration = Duration::from_secs(10);
 
 impl Daemon<'_> {
     /// Creates messages for what happened since the last call.
@@ -44,7 +53,7 @@ impl Daemon<'_> {
             after = last.seq;
             let mut messages = Vec::new();
             for event in events.iter().filter(|_| told) {
-                let key = format!("event/{}", event.seq);
+                let key = key(event);
                 if let Body::Notify { text, channels } = &event.body {
                     let Some(notice) = of_stage(store, &self.home, event, text)? else { continue };
                     messages.extend(notify::messages_to(
@@ -54,6 +63,11 @@ impl Daemon<'_> {
                         &key,
                         &notice,
                     ));
+                } else if let Body::Change { change: Change::RequestAnswered { request, by, answer } } =
+                    &event.body
+                {
+                    let said = format!("{by}: {}", history::in_words(answer));
+                    messages.extend(self.update(store, &project, event.task, *request, &said, now)?);
                 } else if let Some((what, notice)) = notice(store, &self.home, event, dashboard.as_deref())? {
                     messages.extend(notify::messages(
                         &self.home.config,
@@ -72,6 +86,41 @@ impl Daemon<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Returns the messages that replace a question that was answered. A question that was not sent is not replaced.
+    fn update(
+        &self,
+        store: &mut dyn Store,
+        project: &str,
+        task: TaskId,
+        request: u32,
+        said: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Message>, Error> {
+        let replaced = request_key(task, request);
+        let posted = store.letters(LOOKED_AT)?;
+        let is_told = |message: &Message| {
+            let original = format!("{replaced}/{}", message.channel);
+            posted.iter().any(|letter| letter.message.project == project && letter.message.key == original)
+        };
+        let task = store.task(task)?;
+        let notice = Notice {
+            event: notify::ANSWERED.to_owned(),
+            title: format!("{} answered: {}", task.id(), shorten(&task.seed.wish.title, 100)),
+            text: format!("{}: {}", task.seed.project.name, shorten(said, TEXT)),
+            link: self.dashboard_address().map(|dashboard| format!("{dashboard}/tasks/{}", task.id())),
+            task: Some(task.id().to_string()),
+            project: Some(task.seed.project.name.clone()),
+            request: Some(request),
+            answers: Vec::new(),
+            replaces: Some(replaced.clone()),
+            page: None,
+        };
+        let key = format!("{replaced}/answered");
+        let mut all = notify::updates(&self.home.config, project, &key, &notice, now);
+        all.retain(is_told);
+        Ok(all)
     }
 
     /// Returns the URL of the dashboard, if the daemon serves one.
@@ -108,10 +157,16 @@ pub fn send(app: &App) -> Result<(), Error> {
     let home = Home::read(app)?.trusted()?;
     while let Some(letter) = store.take(&home.project(), notify::LEASE)? {
         // A message can wait for hours: for its server, or for the end of the night.
-        let delivery = if is_answered(store.as_mut(), &letter)? {
-            Delivery::Never { error: "nobody has to answer any more".to_owned() }
-        } else {
-            notify::deliver(&app.runtime, &home.config, &home.top, &letter)
+        let delivery = match standing(store.as_mut(), &letter)? {
+            Standing::Wanted => {
+                let whole = with_answers(app, store.as_mut(), &home, &letter)?;
+                notify::deliver(&app.runtime, &home.config, &home.top, &whole)
+            }
+            Standing::Early => Delivery::Again {
+                error: "the message that it replaces is not sent yet".to_owned(),
+                after: EARLY,
+            },
+            Standing::Late => Delivery::Never { error: "nobody has to answer any more".to_owned() },
         };
         let key = &letter.message.key;
         match &delivery {
@@ -131,19 +186,78 @@ fn is_open(task: &Task, request: u32) -> bool {
     matches!(&task.state, State::Waiting { request: open } if open.number == request)
 }
 
-/// Returns whether a message asks for an answer that was given or is no longer needed.
-fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
+/// Returns the key of the messages about an event. Those about a request are found by its number.
+fn key(event: &Event) -> String {
+    match &event.body {
+        Body::Change { change: Change::RequestOpened { request } } => request_key(event.task, request.number),
+        _ => format!("event/{}", event.seq),
+    }
+}
+
+fn request_key(task: TaskId, request: u32) -> String {
+    format!("request/{task}/{request}")
+}
+
+/// Whether to send a message.
+enum Standing {
+    /// Send it.
+    Wanted,
+    /// It replaces a message that is not sent yet.
+    Early,
+    /// It asks for an answer that was given or is no longer needed, or replaces a message that was not sent.
+    Late,
+}
+
+/// Returns the task and the number of the request that a message is about.
+fn subject(letter: &Letter) -> Option<(TaskId, u32)> {
     let payload = &letter.message.payload;
-    let task = payload.get("task").and_then(|task| task.as_str()).and_then(|task| task.parse().ok());
-    let request = payload.get("request").and_then(serde_json::Value::as_u64);
-    let (Some(task), Some(request)) = (task, request.and_then(|number| u32::try_from(number).ok())) else {
-        return Ok(false);
-    };
+    let task = payload.get("task")?.as_str()?.parse().ok()?;
+    Some((task, u32::try_from(payload.get("request")?.as_u64()?).ok()?))
+}
+
+/// Returns whether to send a message. It can have waited for hours.
+fn standing(store: &mut dyn Store, letter: &Letter) -> Result<Standing, Error> {
+    let Message { project, channel, payload, .. } = &letter.message;
+    if let Some(replaced) = payload.get("replaces").and_then(|key| key.as_str()) {
+        let original = format!("{replaced}/{channel}");
+        let posted = store.letters(LOOKED_AT)?;
+        let found = posted.iter().find(|it| it.message.project == *project && it.message.key == original);
+        return Ok(match found.map(|letter| letter.state) {
+            Some(store::Post::Sent) => Standing::Wanted,
+            Some(store::Post::Waiting) => Standing::Early,
+            Some(store::Post::GivenUp) | None => Standing::Late,
+        });
+    }
+    let Some((task, request)) = subject(letter) else { return Ok(Standing::Wanted) };
     match store.task(task) {
-        Ok(task) => Ok(!is_open(&task, request)),
-        Err(store::Error::NoTask(_)) => Ok(true),
+        Ok(task) if is_open(&task, request) => Ok(Standing::Wanted),
+        Ok(_) | Err(store::Error::NoTask(_)) => Ok(Standing::Late),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns a message with links that answer, if its channel may have them and it links to a dashboard.
+fn with_answers(app: &App, store: &mut dyn Store, home: &Home, letter: &Letter) -> Result<Letter, Error> {
+    let mut letter = letter.clone();
+    let payload = &letter.message.payload;
+    let dashboard = payload.get("link").and_then(|link| link.as_str()?.split_once("/inbox#request-"));
+    let (Some(channel), Some((dashboard, _)), Some((id, request)), Some(secret)) = (
+        notify::answered_by_link(&home.config, &letter.message),
+        dashboard,
+        subject(&letter),
+        answer_link::key(&app.surroundings.home),
+    ) else {
+        return Ok(letter);
+    };
+    let (task, of, now) = (store.task(id)?, store.id()?, store.now()?);
+    let ticket = AnswerLink::new(id, request, channel.clone(), now).ticket(&secret, &of);
+    let link = |way: answer_link::Way| {
+        let choice = way.choice.map(|number| format!("?choice={number}")).unwrap_or_default();
+        AnswerWay { label: way.label, link: format!("{dashboard}/answer/{ticket}{choice}") }
+    };
+    let ways: Vec<AnswerWay> = answer_link::ways(&task).into_iter().map(link).collect();
+    letter.message.payload["answers"] = serde_json::to_value(ways).unwrap_or_default();
+    Ok(letter)
 }
 
 /// Returns the notice for an event, if it is worth one.
@@ -186,6 +300,8 @@ fn notice(
         task: Some(id.to_string()),
         project: Some(task.seed.project.name.clone()),
         request,
+        answers: Vec::new(),
+        replaces: None,
         page: None,
     };
     Ok(Some((what, notice)))
@@ -229,6 +345,8 @@ pub fn test_channels(app: &App, only: Option<&Name>) -> Result<Vec<Tested>, Erro
         task: None,
         project: None,
         request: None,
+        answers: Vec::new(),
+        replaces: None,
         page: None,
     };
     let wanted = known.into_iter().filter(|name| only.is_none_or(|only| only == *name));
@@ -271,6 +389,8 @@ fn of_stage(store: &mut dyn Store, home: &Home, event: &Event, text: &str) -> Re
         task: Some(event.task.to_string()),
         project: Some(task.seed.project.name.clone()),
         request: None,
+        answers: Vec::new(),
+        replaces: None,
         page: None,
     }))
 }

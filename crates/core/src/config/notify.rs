@@ -36,6 +36,8 @@ pub struct Channel {
     pub level: Level,
     /// Hours in which to send. Messages at other times wait for these hours.
     pub hours: Option<Hours>,
+    /// Whether messages about questions have links that answer without a login.
+    pub answer_links: bool,
 }
 
 impl Channel {

@@ -2,7 +2,6 @@
 
 use acquit_core::agent::shorten;
 use acquit_core::config::channel::Desktop;
-use acquit_core::config::notify::Told;
 
 use super::{Envelope, Error, Secrets, Send};
 use crate::process::{Call, Exit, Guard};
@@ -13,12 +12,11 @@ const TEXT: usize = 500;
 impl Send for Desktop {
     fn send(&self, envelope: &Envelope<'_>, _: &Secrets<'_>) -> Result<(), Error> {
         let notice = envelope.notice;
-        let urgent = notice.event == Told::NeedsPerson.word() || notice.event == Told::Failed.word();
         let link = notice.link.as_ref().map(|link| format!("\n{link}")).unwrap_or_default();
         let body = format!("{}{link}", escaped(&shorten(&notice.text, TEXT)));
         let hint =
-            format!("string:x-canonical-private-synchronous:acquit-{}", super::sign::short(envelope.key));
-        let urgency = if urgent { "critical" } else { "normal" };
+            format!("string:x-canonical-private-synchronous:acquit-{}", super::sign::short(envelope.place));
+        let urgency = if notice.is_urgent() { "critical" } else { "normal" };
         let words = [
             "--app-name=acquit",
             &format!("--urgency={urgency}"),
@@ -46,6 +44,10 @@ impl Send for Desktop {
         }
         let said = String::from_utf8_lossy(&captured.stderr).trim().to_owned();
         Err(Error::Away(format!("notify-send failed: {}", shorten(&said, 200))))
+    }
+
+    fn can_replace(&self) -> bool {
+        true
     }
 }
 

@@ -40,7 +40,9 @@ fn message(email: &Email, envelope: &Envelope<'_>) -> String {
         head.push(format!("References: <{}@{host}>", sign::short(task)));
     }
     let link = notice.link.as_ref().map(|link| format!("\n\n{link}")).unwrap_or_default();
-    let body = STANDARD.encode(format!("{}{link}\n", notice.text));
+    let answers = notice.answers.iter().map(|answer| format!("\n\n{}:\n{}", answer.label, answer.link));
+    let answers = answers.collect::<Vec<_>>().concat();
+    let body = STANDARD.encode(format!("{}{link}{answers}\n", notice.text));
     let lines: Vec<&str> =
         body.as_bytes().chunks(LINE).filter_map(|line| std::str::from_utf8(line).ok()).collect();
     format!("{}\r\n\r\n{}", head.join("\r\n"), lines.join("\r\n"))

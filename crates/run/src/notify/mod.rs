@@ -74,9 +74,53 @@ pub struct Notice {
     /// Question to answer, by its number within the task. Once it is answered, the notification is no longer sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<u32>,
+    /// Links that answer the question. Not in the store: they are added when the message is sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerWay>,
+    /// Key of the earlier message that this one replaces, without its channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// Report for a page, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
+}
+
+/// A link that answers a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerWay {
+    /// Label of the link.
+    pub label: String,
+    /// Address.
+    pub link: String,
+}
+
+impl Notice {
+    /// Returns whether it should get attention at once.
+    fn is_urgent(&self) -> bool {
+        self.event == Told::NeedsPerson.word() || self.event == Told::Failed.word()
+    }
+}
+
+/// Event name of a message that replaces a question, because somebody answered it.
+pub const ANSWERED: &str = "answered";
+
+/// Creates the messages that replace a question, one for each channel that was told of it and can replace a message.
+pub fn updates(config: &Config, project: &str, key: &str, notice: &Notice, now: Timestamp) -> Vec<Message> {
+    let mut all = messages(config, project, Told::NeedsPerson, key, notice, now, None);
+    all.retain(|message| {
+        let name = message.channel.strip_prefix(NOTIFY).unwrap_or_default();
+        let channel = config.notices.channels.get(name);
+        channel.is_some_and(
+            |channel| acquit_core::each_channel!(&channel.target, settings => settings.can_replace()),
+        )
+    });
+    all
+}
+
+/// Returns the channel of a message, if messages there may have links that answer.
+pub fn answered_by_link<'c>(config: &'c Config, message: &Message) -> Option<&'c Name> {
+    let (name, channel) = config.notices.channels.get_key_value(message.channel.strip_prefix(NOTIFY)?)?;
+    channel.answer_links.then_some(name)
 }
 
 /// Creates the messages about an event, one for each channel that wants it. `project` owns the channels; `key`
@@ -221,7 +265,10 @@ fn send(
         other => {
             let name = other.strip_prefix(NOTIFY).ok_or_else(gone)?;
             let channel = config.notices.channels.get(name).ok_or_else(gone)?;
-            let envelope = Envelope { key, notice: &notice, seconds: (runtime.now)().0 / 1_000, runtime };
+            let same = notice.replaces.as_ref().map(|replaced| format!("{replaced}/{other}"));
+            let seconds = (runtime.now)().0 / 1_000;
+            let place = same.as_deref().unwrap_or(key);
+            let envelope = Envelope { key, place, notice: &notice, seconds, runtime };
             let secret = |name: &str| vault.resolve(name).map_err(Error::Secret);
             acquit_core::each_channel!(&channel.target, settings => settings.send(&envelope, &secret))
         }
@@ -232,6 +279,8 @@ fn send(
 struct Envelope<'e> {
     /// Identifies the event: a message that is sent twice has the same key.
     key: &'e str,
+    /// The same for a message and those that replace it.
+    place: &'e str,
     notice: &'e Notice,
     /// Time, in seconds since 1970.
     seconds: i64,
@@ -245,6 +294,11 @@ type Secrets<'s> = dyn Fn(&str) -> Result<Secret, Error> + 's;
 /// Sends messages of one kind of channel. The settings of each kind implement it in the file of that kind.
 trait Send {
     fn send(&self, envelope: &Envelope<'_>, secrets: &Secrets<'_>) -> Result<(), Error>;
+
+    /// Returns whether a later message can replace an earlier one.
+    fn can_replace(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,10 @@ impl Send for Slack {
         if let Some(link) = &notice.link {
             text.push_str(&format!("\n<{}|Open>", inert(link).replace('|', "%7C")));
         }
+        for answer in &notice.answers {
+            let label = inert(&answer.label).replace('|', "/");
+            text.push_str(&format!("\n<{}|{label}>", inert(&answer.link).replace('|', "%7C")));
+        }
         let body = json!({
             "text": inert(&notice.title),
             "blocks": [{ "type": "section", "text": { "type": "mrkdwn", "text": text } }],

@@ -9,6 +9,9 @@ use super::{Envelope, Error, Secrets, Send, incoming};
 /// Maximum length that fits into a message of 28 KB with everything around it.
 const TEXT: usize = 12_000;
 
+/// Maximum length of a button's label.
+const LABEL: usize = 60;
+
 impl Send for Teams {
     fn send(&self, envelope: &Envelope<'_>, secrets: &Secrets<'_>) -> Result<(), Error> {
         let notice = envelope.notice;
@@ -21,8 +24,11 @@ impl Send for Teams {
                 { "type": "TextBlock", "text": shorten(&notice.text, TEXT), "wrap": true },
             ],
         });
-        if let Some(link) = &notice.link {
-            card["actions"] = json!([{ "type": "Action.OpenUrl", "title": "Open", "url": link }]);
+        let open = |title: &str, link: &str| json!({ "type": "Action.OpenUrl", "title": title, "url": link });
+        let answers = notice.answers.iter().map(|answer| open(&shorten(&answer.label, LABEL), &answer.link));
+        let actions: Vec<_> = answers.chain(notice.link.iter().map(|link| open("Open", link))).collect();
+        if !actions.is_empty() {
+            card["actions"] = json!(actions);
         }
         let body = json!({
             "type": "message",

@@ -13,4 +13,8 @@ impl Send for Webhook {
         let headers = [("Acquit-Id", envelope.key), ("Acquit-Timestamp", &at), ("Acquit-Signature", &signed)];
         http::post(&self.url, &headers, None, &body).map(drop)
     }
+
+    fn can_replace(&self) -> bool {
+        true
+    }
 }

@@ -49,8 +49,9 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
         }
         hours
     });
+    let answer_links = table.flag("answer_links").is_some_and(|flag| flag.value);
     table.finish();
-    Some(Channel { target: target?, events, projects, level, hours })
+    Some(Channel { target: target?, events, projects, level, hours, answer_links })
 }
 
 fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str]) -> Reports {
