@@ -72,7 +72,7 @@ pub fn usage(task: &Task, runs: Option<&(LegId, Usage)>) -> Usage {
 /// Returns the cost of a task's legs that started at or after a time, in millionths of a dollar.
 pub fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
     let legs = task.legs.iter().filter(|leg| leg.started.is_some_and(|started| started >= moment));
-    legs.filter_map(|leg| leg.cost).fold(0, u64::saturating_add)
+    legs.filter_map(IndexedLeg::cost).fold(0, u64::saturating_add)
 }
 
 /// Status of one step of a task.
@@ -140,12 +140,12 @@ pub struct Closer {
 /// Reads the board. `midnight` is the start of today.
 pub fn board(store: &mut dyn Store, index: &mut TaskIndex, midnight: Timestamp) -> Result<Board, Error> {
     index.refresh(store)?;
+    index.read_since(store, midnight)?;
     let (now, running) = (store.now()?, running(store)?);
     let mut board = Board::default();
-    for known in index.all() {
+    for known in index.open().chain(index.ended_since(midnight)) {
         board.spent = board.spent.saturating_add(spent_since(known, midnight));
-        let old = known.standing.is_over() && known.updated < midnight;
-        if old || board.rows.len() == MOST {
+        if board.rows.len() == MOST {
             continue;
         }
         let (task, runs) = (store.task(known.id)?, running.get(&known.id));

@@ -3,105 +3,271 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use acquit_core::agent::Usage;
+use acquit_core::ids::TaskId;
 use acquit_core::leg;
 use acquit_core::time::Timestamp;
 use serde::Serialize;
 
-use crate::index::{IndexedLeg, IndexedTask, Reason, Standing, Word};
+use crate::index::{self, GroupKey, IndexedLeg, IndexedTask, Reason, Standing, TaskIndex, Word};
 
-/// Cost of a group of tasks or legs.
+/// Cost and results of a group of tasks or legs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bill {
     /// Number of tasks or legs.
     pub count: u64,
-    /// Total cost in millionths of a dollar.
-    pub cost: u64,
-    /// Part of the cost that went into completed tasks.
-    pub proven: u64,
-    /// Part of the cost that is estimated from our price list.
-    pub estimated: u64,
-    /// Total tokens.
-    pub tokens: u64,
+    /// Number that succeeded: completed tasks, or legs that passed their gates.
+    pub succeeded: u64,
+    /// Number that ended otherwise.
+    pub failed: u64,
     /// Total run time of the legs in milliseconds.
     pub ran_millis: u64,
+    /// Total usage of the legs.
+    pub usage: Usage,
+    /// Total known cost in millionths of a dollar; `None` if no price is known.
+    pub cost_micros: Option<u64>,
+    /// Part of the cost that went into completed tasks.
+    pub proven_micros: u64,
 }
 
-/// Cost of tasks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// Cost and results of tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// Total.
     pub all: Bill,
-    /// Number of completed tasks.
-    pub done: u64,
     /// Number of finished tasks, without cancelled ones.
     pub over: u64,
-    /// By project.
+    /// By project. Each task counts once.
     pub projects: BTreeMap<String, Bill>,
-    /// By workflow.
+    /// By workflow. Each task counts once.
     pub workflows: BTreeMap<String, Bill>,
-    /// By agent. Counts each of its legs.
+    /// By agent. Each of its legs counts.
     pub agents: BTreeMap<String, Bill>,
-    /// By model. Counts each of its legs.
+    /// By model. Each of its legs counts.
     pub models: BTreeMap<String, Bill>,
-    /// By day, as `day` numbers them. Each leg counts on the day it started.
-    pub days: BTreeMap<i64, Bill>,
-    /// The most expensive tasks with their cost.
-    pub dearest: Vec<(acquit_core::ids::TaskId, String, u64)>,
+    /// By day: the midnight before it. Each leg counts on the day it started.
+    pub days: BTreeMap<Timestamp, Bill>,
+    /// The most expensive tasks.
+    pub dearest: Vec<Dear>,
+}
+
+/// One of the most expensive tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dear {
+    /// Task id.
+    pub id: TaskId,
+    /// Title. Untrusted text.
+    pub title: String,
+    /// Cost in millionths of a dollar.
+    pub cost: u64,
+    /// Cost limit, if it has one.
+    pub limit: Option<u64>,
 }
 
 /// Number of most expensive tasks to list.
 const DEAREST: usize = 10;
 
-impl Bill {
-    fn add(&mut self, task: &IndexedTask, leg: &IndexedLeg, now: Timestamp) {
-        let cost = leg.cost.unwrap_or(0);
-        self.cost = self.cost.saturating_add(cost);
-        if task.standing == Standing::Done {
-            self.proven = self.proven.saturating_add(cost);
-        }
-        self.estimated = self.estimated.saturating_add(leg.estimated);
-        self.tokens = self.tokens.saturating_add(leg.tokens);
-        self.ran_millis += u64::try_from(leg.took(now).as_millis()).unwrap_or(0);
+/// A sum over tasks that can be summed up in parts.
+pub trait Figures: Default {
+    /// Counts a task.
+    fn count(&mut self, task: &IndexedTask, now: Timestamp);
+    /// Adds what another part counted.
+    fn merge(&mut self, other: &Self);
+}
+
+/// Selects tasks to sum up.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'s> {
+    /// Tasks created at or after this time.
+    pub since: Timestamp,
+    /// Only of this repository, by short name; empty for all.
+    pub project: &'s str,
+    /// Only of this workflow; empty for all.
+    pub workflow: &'s str,
+    /// Whether open tasks count however old they are.
+    pub all_open: bool,
+}
+
+/// Sums of groups of tasks. Each is computed once, and again after a task of the group has changed.
+pub struct Folded<F>(BTreeMap<GroupKey, (u64, F)>);
+
+impl<F> Default for Folded<F> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
     }
 }
 
-/// Sums up the cost of these tasks. `day` maps a time to its day.
-pub fn costs<'t>(
-    tasks: impl IntoIterator<Item = &'t IndexedTask>,
-    now: Timestamp,
-    day: impl Fn(Timestamp) -> i64,
-) -> Costs {
-    let mut costs = Costs::default();
-    for task in tasks {
-        costs.all.count += 1;
-        costs.done += u64::from(task.standing == Standing::Done);
-        costs.over += u64::from(is_judged(task.standing));
-        costs.projects.entry(task.project.to_string()).or_default().count += 1;
-        costs.workflows.entry(task.workflow.to_string()).or_default().count += 1;
-        for leg in &task.legs {
-            costs.all.add(task, leg, now);
-            costs.projects.entry(task.project.to_string()).or_default().add(task, leg, now);
-            costs.workflows.entry(task.workflow.to_string()).or_default().add(task, leg, now);
-            for (groups, name) in [(&mut costs.agents, &leg.agent), (&mut costs.models, &leg.model)] {
-                if let Some(name) = name {
-                    let bill = groups.entry(name.to_string()).or_default();
-                    bill.count += 1;
-                    bill.add(task, leg, now);
-                }
+impl<F: Figures> Folded<F> {
+    /// Sums up tasks of the index.
+    pub fn sum(&mut self, index: &TaskIndex, selected: Selection<'_>, now: Timestamp) -> F {
+        let mut sum = F::default();
+        let is = |wanted: &str, held: &str| wanted.is_empty() || wanted == held;
+        let fits =
+            |project: &str, workflow: &str| is(selected.project, project) && is(selected.workflow, workflow);
+        let first = index::day(selected.since);
+        let none = Word::from("");
+        let from = GroupKey { day: first, project: Word::clone(&none), workflow: none };
+        for (key, group) in index.groups().range(from..) {
+            if !fits(&key.project, &key.workflow) {
+                continue;
             }
-            if let Some(started) = leg.started {
-                let bill = costs.days.entry(day(started)).or_default();
-                bill.count += 1;
+            let tasks = || group.tasks.iter().filter_map(|id| index.get(*id));
+            // The selection starts within this day.
+            if key.day == first {
+                let late = |task: &&IndexedTask| task.created >= selected.since;
+                let mut part = F::default();
+                tasks().filter(late).for_each(|task| part.count(task, now));
+                sum.merge(&part);
+                continue;
+            }
+            if let Some((version, known)) = self.0.get(key)
+                && *version == group.version
+            {
+                sum.merge(known);
+                continue;
+            }
+            let mut part = F::default();
+            tasks().for_each(|task| part.count(task, now));
+            sum.merge(&part);
+            // The time of a running leg grows without an event.
+            if tasks().any(|task| task.legs.iter().any(IndexedLeg::runs)) {
+                self.0.remove(key);
+            } else {
+                self.0.insert(key.clone(), (group.version, part));
+            }
+        }
+        if selected.all_open {
+            let older = index
+                .open()
+                .filter(|task| task.created < selected.since && fits(&task.project, &task.workflow));
+            let mut part = F::default();
+            older.for_each(|task| part.count(task, now));
+            sum.merge(&part);
+        }
+        sum
+    }
+}
+
+/// Returns the midnight before a time, in the machine's time zone.
+pub fn midnight(at: Timestamp) -> Timestamp {
+    let day = jiff::Timestamp::from_millisecond(at.0)
+        .and_then(|at| at.to_zoned(jiff::tz::TimeZone::system()).start_of_day());
+    day.map_or(at, |day| Timestamp(day.timestamp().as_millisecond()))
+}
+
+impl Bill {
+    /// Returns the known cost in millionths of a dollar.
+    pub fn cost(&self) -> u64 {
+        self.cost_micros.unwrap_or(0)
+    }
+
+    fn add(&mut self, task: &IndexedTask, leg: &IndexedLeg, now: Timestamp) {
+        if let Some(usage) = &leg.usage {
+            self.usage.add(usage);
+            self.cost_micros = self.usage.paid();
+            if task.standing == Standing::Done {
+                self.proven_micros = self.proven_micros.saturating_add(usage.paid().unwrap_or(0));
+            }
+        }
+        let ran = u64::try_from(leg.took(now).as_millis()).unwrap_or(u64::MAX);
+        self.ran_millis = self.ran_millis.saturating_add(ran);
+    }
+
+    fn count_task(&mut self, standing: Standing) {
+        self.count += 1;
+        self.succeeded += u64::from(standing == Standing::Done);
+        self.failed += u64::from(standing.is_over() && standing != Standing::Done);
+    }
+
+    fn count_leg(&mut self, state: leg::State) {
+        self.count += 1;
+        match state {
+            leg::State::Passed => self.succeeded += 1,
+            leg::State::Rejected
+            | leg::State::Failed
+            | leg::State::TimedOut
+            | leg::State::Cancelled
+            | leg::State::Lost => self.failed += 1,
+            // A held leg says nothing about the agent: the provider had no capacity.
+            leg::State::Ready | leg::State::Running | leg::State::Held => {}
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.ran_millis = self.ran_millis.saturating_add(other.ran_millis);
+        self.usage.add(&other.usage);
+        self.cost_micros = self.usage.paid();
+        self.proven_micros = self.proven_micros.saturating_add(other.proven_micros);
+    }
+}
+
+impl Costs {
+    fn keep_dearest(&mut self) {
+        self.dearest.sort_by_key(|task| (std::cmp::Reverse(task.cost), task.id));
+        self.dearest.truncate(DEAREST);
+    }
+}
+
+impl Figures for Costs {
+    fn count(&mut self, task: &IndexedTask, now: Timestamp) {
+        self.over += u64::from(is_judged(task.standing));
+        let project = self.projects.entry(task.project.to_string()).or_default();
+        let workflow = self.workflows.entry(task.workflow.to_string()).or_default();
+        for bill in [&mut self.all, project, workflow] {
+            bill.count_task(task.standing);
+            task.legs.iter().for_each(|leg| bill.add(task, leg, now));
+        }
+        for leg in &task.legs {
+            let agent = leg.agent.as_ref().map(|name| self.agents.entry(name.to_string()).or_default());
+            let model = leg.model.as_ref().map(|name| self.models.entry(name.to_string()).or_default());
+            let day = leg.started.map(|started| self.days.entry(midnight(started)).or_default());
+            for bill in [agent, model, day].into_iter().flatten() {
+                bill.count_leg(leg.state);
                 bill.add(task, leg, now);
             }
         }
         if let Some(cost) = task.cost().filter(|cost| *cost > 0) {
-            costs.dearest.push((task.id, task.title.clone(), cost));
+            let title = task.title.clone();
+            self.dearest.push(Dear { id: task.id, title, cost, limit: task.max_cost });
+            if self.dearest.len() >= 10 * DEAREST {
+                self.keep_dearest();
+            }
         }
     }
-    costs.dearest.sort_by_key(|(id, _, cost)| (std::cmp::Reverse(*cost), *id));
-    costs.dearest.truncate(DEAREST);
-    costs
+
+    fn merge(&mut self, other: &Self) {
+        self.all.merge(&other.all);
+        self.over += other.over;
+        let pairs = [
+            (&mut self.projects, &other.projects),
+            (&mut self.workflows, &other.workflows),
+            (&mut self.agents, &other.agents),
+            (&mut self.models, &other.models),
+        ];
+        for (mine, theirs) in pairs {
+            theirs.iter().for_each(|(name, bill)| match mine.get_mut(name) {
+                Some(mine) => mine.merge(bill),
+                None => drop(mine.insert(name.clone(), bill.clone())),
+            });
+        }
+        for (day, bill) in &other.days {
+            self.days.entry(*day).or_default().merge(bill);
+        }
+        self.dearest.extend_from_slice(&other.dearest);
+        self.keep_dearest();
+    }
+}
+
+/// Sums up tasks that are not in groups.
+pub fn sum<'t, F: Figures>(tasks: impl IntoIterator<Item = &'t IndexedTask>, now: Timestamp) -> F {
+    let mut part = F::default();
+    tasks.into_iter().for_each(|task| part.count(task, now));
+    let mut sum = F::default();
+    sum.merge(&part);
+    sum
 }
 
 /// Returns whether the result of a task says something about its agent.
@@ -124,8 +290,16 @@ pub struct Performance {
     pub fixes: u64,
     /// Total cost in millionths of a dollar, including failed work.
     pub cost: u64,
-    /// Run time of each of these tasks in milliseconds, shortest first.
+    /// Run time of each of these tasks in milliseconds.
+    #[serde(skip)]
     pub lengths: Vec<u64>,
+}
+
+/// Returns the median of some durations in milliseconds.
+pub fn median(lengths: &[u64]) -> Option<Duration> {
+    let mut all = lengths.to_vec();
+    let middle = all.len() / 2;
+    (!all.is_empty()).then(|| Duration::from_millis(*all.select_nth_unstable(middle).1))
 }
 
 impl Performance {
@@ -136,7 +310,7 @@ impl Performance {
 
     /// Returns the median run time.
     pub fn median(&self) -> Option<Duration> {
-        self.lengths.get(self.lengths.len() / 2).copied().map(Duration::from_millis)
+        median(&self.lengths)
     }
 
     /// Returns the share of completed tasks.
@@ -192,17 +366,36 @@ fn author(task: &IndexedTask) -> Option<(Word, Word)> {
     Some((leg.agent.clone()?, model))
 }
 
-/// Compares agents and models, keyed by (agent, model).
-pub fn compare<'t>(
-    tasks: impl IntoIterator<Item = &'t IndexedTask>,
-    now: Timestamp,
-) -> BTreeMap<(String, String), Performance> {
-    let mut all: BTreeMap<(String, String), Performance> = BTreeMap::new();
-    for task in tasks.into_iter().filter(|task| is_judged(task.standing)) {
-        let Some((agent, model)) = author(task) else { continue };
-        let one = all.entry((agent.to_string(), model.to_string())).or_default();
+/// Agents compared, with the weeks in which their tasks were created.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// By agent and model.
+    pub agents: BTreeMap<(String, String), Performance>,
+    /// Completed tasks and finished ones by agent, model and week: weeks since 1970, in UTC, from Monday on.
+    pub weeks: BTreeMap<(String, String), BTreeMap<i64, (u64, u64)>>,
+}
+
+/// Returns the week of a time: weeks since Monday, 29 December 1969.
+pub fn week(at: Timestamp) -> i64 {
+    // 1 January 1970 was a Thursday.
+    (index::day(at) + 3).div_euclid(7)
+}
+
+impl Figures for Compared {
+    fn count(&mut self, task: &IndexedTask, now: Timestamp) {
+        if !is_judged(task.standing) {
+            return;
+        }
+        let Some((agent, model)) = author(task) else { return };
+        let name = (agent.to_string(), model.to_string());
+        let done = u64::from(task.standing == Standing::Done);
+        let (of_week, all) =
+            self.weeks.entry(name.clone()).or_default().entry(week(task.created)).or_default();
+        *of_week += done;
+        *all += 1;
+        let one = self.agents.entry(name).or_default();
         one.tasks += 1;
-        one.done += u64::from(task.standing == Standing::Done);
+        one.done += done;
         one.cost = one.cost.saturating_add(task.cost().unwrap_or(0));
         one.lengths.push(u64::try_from(task.took(now).as_millis()).unwrap_or(u64::MAX));
         one.fixes += task.legs.iter().filter(|leg| leg.reason == Reason::Fix).count() as u64;
@@ -216,8 +409,27 @@ pub fn compare<'t>(
             one.first_passed += u64::from(first.is_some_and(|leg| leg.state == leg::State::Passed));
         }
     }
-    all.values_mut().for_each(|one| one.lengths.sort_unstable());
-    all
+
+    fn merge(&mut self, other: &Self) {
+        for (name, theirs) in &other.agents {
+            let mine = self.agents.entry(name.clone()).or_default();
+            mine.tasks += theirs.tasks;
+            mine.done += theirs.done;
+            mine.first_tries += theirs.first_tries;
+            mine.first_passed += theirs.first_passed;
+            mine.fixes += theirs.fixes;
+            mine.cost = mine.cost.saturating_add(theirs.cost);
+            mine.lengths.extend_from_slice(&theirs.lengths);
+        }
+        for (name, weeks) in &other.weeks {
+            let mine = self.weeks.entry(name.clone()).or_default();
+            for (week, (done, all)) in weeks {
+                let held = mine.entry(*week).or_default();
+                held.0 += done;
+                held.1 += all;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -233,5 +445,82 @@ mod tests {
         let all = Rate::of(5, 5).unwrap();
         assert!(all.low < 0.6 && (all.high - 1.0).abs() < 1e-9, "{all:?}");
         assert_eq!(Rate::of(0, 0), None);
+    }
+
+    /// A task whose time, project, state and cost follow from a number.
+    fn task(id: i64, seed: i64) -> IndexedTask {
+        let word = |text: &str| Word::from(text);
+        let created = Timestamp(1_790_000_000_000 + id * 3_600_000 * 7);
+        let standing = [Standing::Done, Standing::Failed, Standing::Working, Standing::Cancelled]
+            [usize::try_from(seed % 4).unwrap()];
+        let usage = Usage { input: 10, cost_micros: Some(u64::try_from(seed).unwrap()), ..Usage::default() };
+        let leg = IndexedLeg {
+            number: 1,
+            stage: word("code"),
+            reason: Reason::Work,
+            subject: word("code"),
+            state: if seed % 3 == 0 { leg::State::Rejected } else { leg::State::Passed },
+            outcome: Some(word("pr_ready")),
+            rejected_by: Vec::new(),
+            agent: Some(word(["a", "b"][usize::try_from(seed % 2).unwrap()])),
+            model: Some(word("m")),
+            usage: Some(Box::new(usage)),
+            not_before: created,
+            started: Some(created),
+            ended: (seed % 5 != 0).then_some(Timestamp(created.0 + 1_000 * seed)),
+        };
+        IndexedTask {
+            id: format!("T-{id}").parse().unwrap(),
+            title: format!("task {id}"),
+            project: word(["p", "q"][usize::try_from(id % 2).unwrap()]),
+            place: word("/p"),
+            workflow: word(["f", "g", "h"][usize::try_from(id % 3).unwrap()]),
+            agent: None,
+            tags: Vec::new(),
+            standing,
+            stage: None,
+            stages: std::sync::Arc::from([]),
+            legs: vec![leg],
+            requests: 0,
+            created,
+            updated: created,
+            max_cost: None,
+        }
+    }
+
+    #[test]
+    fn sums_of_groups_are_those_of_their_tasks_whatever_changes() {
+        let (mut index, mut costs, mut agents) =
+            (TaskIndex::default(), Folded::<Costs>::default(), Folded::<Compared>::default());
+        let now = Timestamp(1_800_000_000_000);
+        // Starts within a day, and not at its beginning.
+        let since = Timestamp(1_790_000_000_000 + 3_600_000 * 7 * 33 + 1);
+        for round in 0..6 {
+            // First all tasks, then some again: changed, and one gone.
+            let step = usize::try_from(round * 7 + 1).unwrap();
+            for id in (1..=120).step_by(step) {
+                let new = task(id, (id * 31 + round * 17) % 97);
+                index.replace(new.id, (round != 3 || id != 1).then_some(new));
+            }
+            for (project, workflow) in [("", ""), ("p", ""), ("q", "g"), ("", "none")] {
+                for all_open in [false, true] {
+                    let selected = Selection { since, project, workflow, all_open };
+                    let wanted = |task: &&IndexedTask| {
+                        (task.created >= since || (all_open && !task.standing.is_over()))
+                            && (project.is_empty() || *task.project == *project)
+                            && (workflow.is_empty() || *task.workflow == *workflow)
+                    };
+                    let tasks = || index.all().filter(wanted);
+                    assert_eq!(costs.sum(&index, selected, now), sum::<Costs>(tasks(), now), "{selected:?}");
+                    let mut folded = agents.sum(&index, selected, now);
+                    let mut whole: Compared = sum(tasks(), now);
+                    for one in folded.agents.values_mut().chain(whole.agents.values_mut()) {
+                        one.lengths.sort_unstable();
+                    }
+                    assert_eq!(folded, whole, "{selected:?}");
+                }
+            }
+        }
+        assert!(costs.0.len() > 20, "sums are kept: {}", costs.0.len());
     }
 }

@@ -9,6 +9,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::{Target, Work, Workflow};
 use serde::Serialize;
 
+use crate::figures::{self, Figures};
 use crate::index::{IndexedTask, Reason, Standing};
 
 /// A transition from one stage to another.
@@ -33,7 +34,8 @@ pub struct StageFigures {
     pub first_passed: u64,
     /// Number of rejections by gate.
     pub rejected_by: BTreeMap<String, u64>,
-    /// Duration of each leg in milliseconds, shortest first.
+    /// Duration of each leg in milliseconds.
+    #[serde(skip)]
     pub lengths: Vec<u64>,
     /// Cost in millionths of a dollar.
     pub cost: u64,
@@ -72,11 +74,19 @@ pub struct Flow {
 impl StageFigures {
     /// Returns the median duration.
     pub fn median(&self) -> Option<Duration> {
-        self.lengths.get(self.lengths.len() / 2).copied().map(Duration::from_millis)
+        figures::median(&self.lengths)
     }
 }
 
 impl Flow {
+    /// Completes the sum for a workflow: sorts tasks by status, and adds human stages to transitions.
+    #[must_use]
+    pub fn of(mut self, workflow: &Workflow) -> Self {
+        self.stages.values_mut().for_each(|figures| figures.here.sort_by_key(|(id, here)| (*here, *id)));
+        self.through_people(workflow);
+        self
+    }
+
     /// Splits transitions that skip a human stage into two: human stages have no legs, so the legs alone do not show
     /// them.
     fn through_people(&mut self, workflow: &Workflow) {
@@ -110,31 +120,25 @@ impl Flow {
     }
 }
 
-/// Computes the flow of the tasks of one workflow.
-pub fn flow<'t>(
-    tasks: impl IntoIterator<Item = &'t IndexedTask>,
-    workflow: &Workflow,
-    now: Timestamp,
-) -> Flow {
-    let mut flow = Flow::default();
-    for task in tasks {
-        flow.tasks += 1;
-        flow.asked += u64::from(task.requests);
-        flow.done += u64::from(task.standing == Standing::Done);
-        flow.over +=
+impl Figures for Flow {
+    fn count(&mut self, task: &IndexedTask, now: Timestamp) {
+        self.tasks += 1;
+        self.asked += u64::from(task.requests);
+        self.done += u64::from(task.standing == Standing::Done);
+        self.over +=
             u64::from(matches!(task.standing, Standing::Done | Standing::Failed | Standing::NoImprovement));
         let mut at: Option<(String, String)> = None;
         for leg in &task.legs {
             let stage = leg.stage.to_string();
             if at.as_ref().is_none_or(|(from, outcome)| *from != stage || outcome != "again") {
                 let (from, outcome) = at.clone().map_or((None, String::new()), |(from, by)| (Some(from), by));
-                *flow.arrows.entry(Arrow { from, outcome, to: Some(stage.clone()) }).or_default() += 1;
+                *self.arrows.entry(Arrow { from, outcome, to: Some(stage.clone()) }).or_default() += 1;
             }
-            let figures = flow.stages.entry(stage.clone()).or_default();
+            let figures = self.stages.entry(stage.clone()).or_default();
             if leg.ended.is_some() {
                 figures.legs += 1;
                 figures.lengths.push(u64::try_from(leg.took(now).as_millis()).unwrap_or(u64::MAX));
-                figures.cost = figures.cost.saturating_add(leg.cost.unwrap_or(0));
+                figures.cost = figures.cost.saturating_add(leg.cost().unwrap_or(0));
             }
             for gate in &leg.rejected_by {
                 *figures.rejected_by.entry(gate.to_string()).or_default() += 1;
@@ -149,7 +153,7 @@ pub fn flow<'t>(
                     && matches!(leg.state, leg::State::Passed | leg::State::Rejected | leg::State::Failed)
             });
             if let Some(first) = first {
-                let figures = flow.stages.entry(stage.name.to_string()).or_default();
+                let figures = self.stages.entry(stage.name.to_string()).or_default();
                 figures.first_tries += 1;
                 figures.first_passed += u64::from(first.state == leg::State::Passed);
             }
@@ -160,11 +164,11 @@ pub fn flow<'t>(
         {
             let arrow =
                 Arrow { from: Some(from.clone()), outcome: outcome.clone(), to: Some(stage.to_string()) };
-            *flow.arrows.entry(arrow).or_default() += 1;
+            *self.arrows.entry(arrow).or_default() += 1;
         }
         if let (true, Some((from, outcome))) = (task.standing.is_over(), at) {
             let outcome = if task.standing == Standing::Cancelled { "cancelled".to_owned() } else { outcome };
-            *flow.arrows.entry(Arrow { from: Some(from), outcome, to: None }).or_default() += 1;
+            *self.arrows.entry(Arrow { from: Some(from), outcome, to: None }).or_default() += 1;
         }
         if let (false, Some(stage)) = (task.standing.is_over(), &task.stage) {
             let runs = task.legs.last().is_some_and(|leg| leg.state == leg::State::Running);
@@ -173,13 +177,29 @@ pub fn flow<'t>(
                 (_, true) => Here::Runs,
                 (_, false) => Here::Waits,
             };
-            flow.stages.entry(stage.to_string()).or_default().here.push((task.id, here));
+            self.stages.entry(stage.to_string()).or_default().here.push((task.id, here));
         }
     }
-    for figures in flow.stages.values_mut() {
-        figures.lengths.sort_unstable();
-        figures.here.sort_by_key(|(id, here)| (*here, *id));
+
+    fn merge(&mut self, other: &Self) {
+        self.tasks += other.tasks;
+        self.over += other.over;
+        self.done += other.done;
+        self.asked += other.asked;
+        for (arrow, count) in &other.arrows {
+            *self.arrows.entry(arrow.clone()).or_default() += count;
+        }
+        for (stage, theirs) in &other.stages {
+            let mine = self.stages.entry(stage.clone()).or_default();
+            mine.legs += theirs.legs;
+            mine.first_tries += theirs.first_tries;
+            mine.first_passed += theirs.first_passed;
+            for (gate, count) in &theirs.rejected_by {
+                *mine.rejected_by.entry(gate.clone()).or_default() += count;
+            }
+            mine.lengths.extend_from_slice(&theirs.lengths);
+            mine.cost = mine.cost.saturating_add(theirs.cost);
+            mine.here.extend_from_slice(&theirs.here);
+        }
     }
-    flow.through_people(workflow);
-    flow
 }

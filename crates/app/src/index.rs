@@ -5,23 +5,26 @@
 //! holds what lists and figures need, but no agent output. Data that changes without an event, such as the usage of a
 //! running leg, is read from the store where it is shown.
 //!
+//! **Building takes time** with many tasks, so it is done in parts: open tasks first, then ended ones, newest first.
+//! A board is right after the first part; [`TaskIndex::unread`] says how many tasks the figures still lack.
+//!
+//! **Figures are not folded on each visit.** Tasks are in groups by the day they were created, repository and workflow.
+//! A group has a version that changes with its tasks, so a sum over a group holds until then (see `figures`).
+//!
 //! A task that cannot be read is left out and reported with the reason, so that one damaged row does not hide the other
 //! tasks.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::hash::Hash;
-use std::sync::Arc;
-use std::time::Duration;
+mod entry;
 
-use acquit_core::definition::Definition;
+use std::collections::{BTreeMap, BTreeSet};
+
 use acquit_core::ids::TaskId;
-use acquit_core::leg::{self, Ending, Leg, Past, Purpose};
 use acquit_core::store::{self, Filter, Store};
-use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
-use acquit_core::workflow::{Mode, Stage, Work, Workflow};
 
 use crate::Error;
+
+pub use entry::{IndexedLeg, IndexedTask, Reason, StageShape, Standing, Word, repairs};
 
 /// Maximum number of indexed tasks, newest first.
 const MOST: u32 = 50_000;
@@ -29,177 +32,98 @@ const MOST: u32 = 50_000;
 const PAGE: u32 = 500;
 /// If there are more new events than this many pages, rebuild the index: that is faster than following them.
 const FOLLOWED: usize = 40;
+/// Number of tasks to read at once while the index is built. A page that waits for them waits for milliseconds.
+pub const PART: usize = 25;
 
-/// A text that many tasks share.
-pub type Word = Arc<str>;
-
-/// All tasks, newest last.
+/// All tasks.
 #[derive(Default)]
 pub struct TaskIndex {
     tasks: BTreeMap<TaskId, IndexedTask>,
     unreadable: BTreeMap<TaskId, String>,
     seen: Option<i64>,
-    words: HashSet<Word>,
-    shapes: HashSet<Arc<[StageShape]>>,
+    words: entry::Words,
+    /// Tasks that are not read yet; the next one is last.
+    unread: Vec<Unread>,
+    /// Time of the last change of tasks that were read from a list.
+    stored: BTreeMap<TaskId, Timestamp>,
+    open: BTreeSet<TaskId>,
+    ended: BTreeSet<(Timestamp, TaskId)>,
+    groups: BTreeMap<GroupKey, Group>,
+    /// How many tasks have each name.
+    names: BTreeMap<(Named, Word), usize>,
+    changes: u64,
 }
 
-/// A task in short.
-#[derive(Clone, Debug)]
-pub struct IndexedTask {
-    /// Task id.
-    pub id: TaskId,
-    /// Title.
-    pub title: String,
+/// A task that is not read yet.
+struct Unread {
+    id: TaskId,
+    /// Time of its last change.
+    updated: Timestamp,
+    /// Whether it has not ended.
+    open: bool,
+}
+
+/// What tasks have in common that are summed up together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupKey {
+    /// Day of creation: days since 1970, in UTC.
+    pub day: i64,
     /// Short name of the repository.
     pub project: Word,
     /// Workflow name.
     pub workflow: Word,
-    /// The agent a person chose, or else that of the first stage with an agent.
-    pub agent: Option<Word>,
-    /// Tags for filtering.
-    pub tags: Vec<Word>,
-    /// Status.
-    pub standing: Standing,
-    /// Current stage.
-    pub stage: Option<Word>,
-    /// Stages of its workflow.
-    pub stages: Arc<[StageShape]>,
-    /// Legs.
-    pub legs: Vec<IndexedLeg>,
-    /// Number of requests it opened.
-    pub requests: u32,
-    /// Creation time.
-    pub created: Timestamp,
-    /// Start or end of its newest leg; the creation time before the first.
-    pub updated: Timestamp,
-    /// Cost limit of its agents, in millionths of a dollar.
-    pub max_cost: Option<u64>,
-    /// Time of the last change in the store, if it was read from a list.
-    stored: Option<Timestamp>,
 }
 
-/// Status of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// A leg is ready or running.
-    Working,
-    /// Waits for a person.
-    Needs,
-    /// Waits for another task.
-    Blocked,
-    /// Completed.
-    Done,
-    /// Failed.
-    Failed,
-    /// Found nothing to improve.
-    NoImprovement,
-    /// Cancelled by a person.
-    Cancelled,
+/// Tasks that are summed up together.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// The tasks.
+    pub tasks: BTreeSet<TaskId>,
+    /// Changes whenever one of the tasks does. No two states of the index share a version.
+    pub version: u64,
 }
 
-impl Standing {
-    /// Returns whether the task has ended.
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Failed | Self::NoImprovement | Self::Cancelled)
-    }
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Named {
+    /// Short name of a repository.
+    Project,
+    /// Path of a repository.
+    Place,
+    /// A workflow.
+    Workflow,
+    /// An agent.
+    Agent,
+    /// A tag.
+    Tag,
 }
 
-/// A stage of a workflow, with what drawings and figures need.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StageShape {
-    /// Name.
-    pub name: Word,
-    /// Who does it: a role, `agent`, `check`, `person`, or the name of an action.
-    pub who: Word,
-    /// Whether an agent writes the change here.
-    pub writes: bool,
-    /// Whether gates judge it.
-    pub gated: bool,
-    /// Whether it only repairs the work of other stages.
-    pub repairs: bool,
-}
-
-/// A leg in short.
-#[derive(Clone, Debug)]
-pub struct IndexedLeg {
-    /// Leg number.
-    pub number: u32,
-    /// Stage name.
-    pub stage: Word,
-    /// Why it runs.
-    pub reason: Reason,
-    /// The stage it counts for. For a fix, the rejected stage.
-    pub subject: Word,
-    /// State.
-    pub state: leg::State,
-    /// The outcome that counted, or `rejected`.
-    pub outcome: Option<Word>,
-    /// Gates that rejected it.
-    pub rejected_by: Vec<Word>,
-    /// Agent.
-    pub agent: Option<Word>,
-    /// Model.
-    pub model: Option<Word>,
-    /// Total tokens.
-    pub tokens: u64,
-    /// Cost in millionths of a dollar.
-    pub cost: Option<u64>,
-    /// Part of the cost that is estimated from our price list.
-    pub estimated: u64,
-    /// Earliest claim time.
-    pub not_before: Timestamp,
-    /// Claim time.
-    pub started: Option<Timestamp>,
-    /// End time.
-    pub ended: Option<Timestamp>,
-}
-
-/// Why a leg runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The stage's own work.
-    Work,
-    /// To fix what gates rejected.
-    Fix,
-    /// To run the gates again.
-    Recheck,
-    /// To merge.
-    Merge,
-    /// To resolve a conflict.
-    Resolve,
-}
-
-impl IndexedLeg {
-    /// Returns how long it ran; until `now` if it still runs.
-    pub fn took(&self, now: Timestamp) -> Duration {
-        self.started.map_or(Duration::ZERO, |started| self.ended.unwrap_or(now).since(started))
-    }
-}
-
-impl IndexedTask {
-    /// Returns the known cost of its legs.
-    pub fn cost(&self) -> Option<u64> {
-        self.legs.iter().filter_map(|leg| leg.cost).reduce(u64::saturating_add)
-    }
-
-    /// Returns how long its legs ran.
-    pub fn took(&self, now: Timestamp) -> Duration {
-        self.legs.iter().map(|leg| leg.took(now)).sum()
-    }
+/// Returns the day of a time, as [`GroupKey`] counts them.
+pub fn day(at: Timestamp) -> i64 {
+    at.0.div_euclid(86_400_000)
 }
 
 impl TaskIndex {
-    /// Updates the index.
+    /// Reads these tasks, and no others.
+    pub fn of(store: &mut dyn Store, tasks: impl Iterator<Item = TaskId>) -> Result<Self, Error> {
+        let mut index = Self::default();
+        for id in tasks {
+            index.read(store, id)?;
+        }
+        Ok(index)
+    }
+
+    /// Updates the index. The first call reads the first part of the tasks; [`TaskIndex::read_more`] reads the others.
     pub fn refresh(&mut self, store: &mut dyn Store) -> Result<(), Error> {
-        let Some(mut after) = self.seen else { return self.build(store) };
+        let Some(mut after) = self.seen else { return self.begin(store) };
         let mut changed = BTreeSet::new();
         for page in 0.. {
             if page == FOLLOWED {
-                return self.build(store);
+                return self.begin(store);
             }
             let events = match store.events(None, after, PAGE) {
                 // There is no way to tell which task an unreadable event belongs to.
-                Err(store::Error::Corrupt { .. }) => return self.build(store),
+                Err(store::Error::Corrupt { .. }) => return self.begin(store),
                 events => events?,
             };
             after = events.last().map_or(after, |event| event.seq);
@@ -210,42 +134,105 @@ impl TaskIndex {
             }
         }
         for id in changed {
-            self.read(store, id, None)?;
+            self.stored.remove(&id);
+            self.read(store, id)?;
         }
         self.seen = Some(after);
         Ok(())
     }
 
-    fn build(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+    /// Lists the tasks that have changed, and reads the first part of them.
+    fn begin(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         // Read this before the tasks, so that changes during the build are read again.
         let seen = newest_event(store, self.seen.unwrap_or(0))?;
-        let all = store.list(&Filter { ended: true, limit: MOST, ..Filter::default() })?;
-        for summary in all {
-            let same = |known: &IndexedTask| known.stored == Some(summary.updated);
-            if self.tasks.get(&summary.id).is_none_or(|known| !same(known)) {
-                self.read(store, summary.id, Some(summary.updated))?;
-            }
-        }
+        let mut listed = store.list(&Filter { ended: true, limit: MOST, ..Filter::default() })?;
+        listed.retain(|summary| self.stored.get(&summary.id) != Some(&summary.updated));
+        let unread = listed.into_iter().rev().map(|summary| Unread {
+            id: summary.id,
+            updated: summary.updated,
+            open: summary.stage.is_some(),
+        });
+        self.unread = unread.collect();
+        self.unread.sort_by_key(|task| task.open);
         self.seen = Some(seen);
+        self.read_more(store, PART)
+    }
+
+    /// Reads at most `most` of the tasks that are not read yet.
+    pub fn read_more(&mut self, store: &mut dyn Store, most: usize) -> Result<(), Error> {
+        for _ in 0..most {
+            let Some(next) = self.unread.pop() else { break };
+            self.read(store, next.id)?;
+            self.stored.insert(next.id, next.updated);
+        }
         Ok(())
     }
 
-    /// Reads a task again. `stored` is the time of its last change in the store, if known.
-    fn read(&mut self, store: &mut dyn Store, id: TaskId, stored: Option<Timestamp>) -> Result<(), Error> {
+    /// Reads open tasks, and those that changed at or after a time.
+    pub fn read_since(&mut self, store: &mut dyn Store, moment: Timestamp) -> Result<(), Error> {
+        let wanted = |task: &Unread| task.open || task.updated >= moment;
+        self.unread.sort_by_key(wanted);
+        let count = self.unread.iter().rev().take_while(|task| wanted(task)).count();
+        self.read_more(store, count)
+    }
+
+    /// Returns the number of tasks that are not read yet.
+    pub fn unread(&self) -> usize {
+        self.unread.len()
+    }
+
+    /// Reads a task again.
+    fn read(&mut self, store: &mut dyn Store, id: TaskId) -> Result<(), Error> {
         let mut read = || Ok((store.task(id)?, store.legs(id)?, store.definition(id)?));
         match read() {
             Ok((task, legs, definition)) => {
-                let entry = IndexedTask { stored, ..self.entry(&task, &legs, &definition) };
-                self.tasks.insert(id, entry);
+                let entry = self.words.entry(&task, &legs, &definition);
+                self.replace(id, Some(entry));
                 self.unreadable.remove(&id);
             }
             Err(error @ store::Error::Corrupt { .. }) => {
-                self.tasks.remove(&id);
+                self.replace(id, None);
                 self.unreadable.insert(id, acquit_run::harness::chain(&error));
             }
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Replaces what is known of a task, in all lists.
+    pub(crate) fn replace(&mut self, id: TaskId, new: Option<IndexedTask>) {
+        self.changes += 1;
+        if let Some(old) = self.tasks.remove(&id) {
+            self.open.remove(&id);
+            self.ended.remove(&(old.updated, id));
+            if let Some(group) = self.groups.get_mut(&old.group()) {
+                group.tasks.remove(&id);
+                group.version = self.changes;
+            }
+            self.count_names(&old, |count| count.saturating_sub(1));
+        }
+        let Some(new) = new else { return };
+        if new.standing.is_over() {
+            self.ended.insert((new.updated, id));
+        } else {
+            self.open.insert(id);
+        }
+        let group = self.groups.entry(new.group()).or_default();
+        group.tasks.insert(id);
+        group.version = self.changes;
+        self.count_names(&new, |count| count + 1);
+        self.tasks.insert(id, new);
+    }
+
+    fn count_names(&mut self, task: &IndexedTask, count: impl Fn(usize) -> usize) {
+        let always =
+            [(Named::Project, &task.project), (Named::Place, &task.place), (Named::Workflow, &task.workflow)];
+        let agent = task.agent.iter().map(|agent| (Named::Agent, agent));
+        let tags = task.tags.iter().map(|tag| (Named::Tag, tag));
+        for (named, word) in always.into_iter().chain(agent).chain(tags) {
+            let held = self.names.entry((named, Word::clone(word))).or_default();
+            *held = count(*held);
+        }
     }
 
     /// Returns the tasks that cannot be read, with the reason.
@@ -258,163 +245,45 @@ impl TaskIndex {
         self.tasks.values().rev()
     }
 
+    /// Returns the tasks that have not ended, newest first.
+    pub fn open(&self) -> impl Iterator<Item = &IndexedTask> {
+        self.open.iter().rev().filter_map(|id| self.tasks.get(id))
+    }
+
+    /// Returns the tasks that have ended, the last change first.
+    pub fn ended(&self) -> impl Iterator<Item = &IndexedTask> {
+        self.ended.iter().rev().filter_map(|(_, id)| self.tasks.get(id))
+    }
+
+    /// Returns the ended tasks whose last change is not older, the last change first.
+    pub fn ended_since(&self, moment: Timestamp) -> impl Iterator<Item = &IndexedTask> {
+        self.ended().take_while(move |task| task.updated >= moment)
+    }
+
     /// Returns a task.
     pub fn get(&self, id: TaskId) -> Option<&IndexedTask> {
         self.tasks.get(&id)
     }
 
-    fn word(&mut self, text: &str) -> Word {
-        shared(&mut self.words, text)
+    /// Returns the groups of tasks, oldest day first.
+    pub fn groups(&self) -> &BTreeMap<GroupKey, Group> {
+        &self.groups
     }
 
-    fn entry(&mut self, task: &Task, legs: &[Leg], definition: &Definition) -> IndexedTask {
-        let seed = &task.seed;
-        let workflow = &definition.workflow;
-        let agents: Vec<Option<Word>> = workflow
-            .stages
-            .iter()
-            .map(|stage| agent_of(stage, definition).map(|name| self.word(&name)))
-            .collect();
-        let legs: Vec<IndexedLeg> = legs.iter().map(|leg| self.leg(task, leg, workflow, &agents)).collect();
-        let shapes: Vec<StageShape> =
-            workflow.stages.iter().map(|stage| self.shape(stage, workflow)).collect();
-        let stages = shared(&mut self.shapes, shapes.as_slice());
-        let moments = legs.iter().flat_map(|leg: &IndexedLeg| [leg.started, leg.ended]).flatten();
-        let updated = moments.max().map_or(seed.created, |moment| moment.max(seed.created));
-        IndexedTask {
-            id: seed.id,
-            title: seed.wish.title.clone(),
-            project: self.word(&seed.project.name),
-            workflow: self.word(seed.workflow.as_str()),
-            agent: agents.into_iter().flatten().next(),
-            tags: seed.wish.tags.iter().map(|tag| self.word(tag)).collect(),
-            standing: standing(&task.state),
-            stage: task.state.stage().map(|stage| self.word(stage.as_str())),
-            stages,
-            legs,
-            requests: task.requests,
-            created: seed.created,
-            updated,
-            max_cost: definition.chosen.max_cost.or(definition.config.max_cost),
-            stored: None,
+    /// Returns the names that tasks have, with the number of tasks, in order.
+    pub fn names(&self, named: Named) -> impl Iterator<Item = (&str, usize)> {
+        let all = self.names.iter().filter(move |((kind, _), count)| *kind == named && **count > 0);
+        all.map(|((_, name), count)| (&**name, *count))
+    }
+}
+
+impl IndexedTask {
+    fn group(&self) -> GroupKey {
+        GroupKey {
+            day: day(self.created),
+            project: Word::clone(&self.project),
+            workflow: Word::clone(&self.workflow),
         }
-    }
-
-    fn shape(&mut self, stage: &Stage, workflow: &Workflow) -> StageShape {
-        let who = match &stage.work {
-            Work::Agent(work) => work.role.as_ref().map_or("agent", |role| role.name.as_str()).to_owned(),
-            Work::Check => "check".to_owned(),
-            Work::Action { action, .. } => action_name(action).to_owned(),
-            Work::Human { .. } => "person".to_owned(),
-        };
-        let writes = matches!(&stage.work, Work::Agent(work) if work.mode == Mode::Implement);
-        StageShape {
-            name: self.word(stage.name.as_str()),
-            who: self.word(&who),
-            writes,
-            gated: !stage.gates.is_empty(),
-            repairs: repairs(workflow, stage),
-        }
-    }
-
-    fn leg(&mut self, task: &Task, leg: &Leg, workflow: &Workflow, agents: &[Option<Word>]) -> IndexedLeg {
-        let past = task.past.iter().find(|past| past.number == leg.id.number);
-        let ending = past.map(|past: &Past| &past.ending);
-        let (outcome, rejected_by) = match ending {
-            Some(Ending::Passed { outcome }) => (Some(outcome.name.to_string()), Vec::new()),
-            Some(Ending::Rejected { failures, .. }) => {
-                let gates = failures.iter().map(|failure| self.word(failure.gate.as_str())).collect();
-                (Some("rejected".to_owned()), gates)
-            }
-            Some(Ending::Conflict { .. }) => (Some("conflict".to_owned()), Vec::new()),
-            Some(Ending::Failed { kind, .. }) => (Some(format!("failed: {kind}")), Vec::new()),
-            Some(Ending::TimedOut { .. }) => (Some("timed out".to_owned()), Vec::new()),
-            Some(Ending::Cancelled | Ending::Lost { .. } | Ending::Held { .. }) | None => (None, Vec::new()),
-        };
-        let at = workflow.stages.iter().position(|stage| stage.name == leg.entry.stage);
-        let is_agent = at.is_some_and(|at| matches!(workflow.stages[at].work, Work::Agent(_)));
-        let recheck = matches!(leg.entry.purpose, Purpose::Recheck { .. });
-        let agent = at.filter(|_| is_agent && !recheck).and_then(|at| agents[at].clone());
-        let (reason, subject) = purpose(&leg.entry);
-        IndexedLeg {
-            number: leg.id.number,
-            stage: self.word(leg.entry.stage.as_str()),
-            reason,
-            subject: self.word(subject),
-            state: leg.state,
-            outcome: outcome.map(|name| self.word(&name)),
-            rejected_by,
-            agent,
-            model: leg.usage.model.as_deref().map(|model| self.word(model)),
-            tokens: leg.usage.tokens(),
-            cost: leg.usage.paid(),
-            estimated: leg.usage.estimated(),
-            not_before: leg.not_before,
-            started: leg.started,
-            ended: leg.ended,
-        }
-    }
-}
-
-/// Returns the shared copy of a value.
-fn shared<T>(known: &mut HashSet<Arc<T>>, value: &T) -> Arc<T>
-where
-    T: ?Sized + Hash + Eq,
-    for<'a> Arc<T>: From<&'a T>,
-{
-    if let Some(found) = known.get(value) {
-        return Arc::clone(found);
-    }
-    let new: Arc<T> = Arc::from(value);
-    known.insert(Arc::clone(&new));
-    new
-}
-
-fn agent_of(stage: &Stage, definition: &Definition) -> Option<String> {
-    match &stage.work {
-        Work::Agent(work) => {
-            work.agent.as_ref().or(definition.config.agent.as_ref()).map(ToString::to_string)
-        }
-        Work::Check | Work::Action { .. } | Work::Human { .. } => None,
-    }
-}
-
-fn standing(state: &State) -> Standing {
-    match state {
-        State::New | State::Working { .. } => Standing::Working,
-        State::Waiting { .. } => Standing::Needs,
-        State::Blocked { .. } => Standing::Blocked,
-        State::Ended { end: End::Done } => Standing::Done,
-        State::Ended { end: End::Failed { .. } } => Standing::Failed,
-        State::Ended { end: End::NoImprovement } => Standing::NoImprovement,
-        State::Ended { end: End::Cancelled { .. } } => Standing::Cancelled,
-    }
-}
-
-/// Returns why a leg runs, and the stage it counts for.
-fn purpose(entry: &leg::Entry) -> (Reason, &str) {
-    match &entry.purpose {
-        Purpose::Work => (Reason::Work, entry.stage.as_str()),
-        Purpose::Fix { of, .. } => (Reason::Fix, of.as_str()),
-        Purpose::Recheck { .. } => (Reason::Recheck, entry.stage.as_str()),
-        Purpose::Merge => (Reason::Merge, entry.stage.as_str()),
-        Purpose::Resolve { of, .. } => (Reason::Resolve, purpose(of).1),
-    }
-}
-
-/// Returns whether a stage only repairs the work of others.
-pub fn repairs(workflow: &Workflow, stage: &Stage) -> bool {
-    let fixes = workflow.stages.iter().any(|other| other.fix.as_ref() == Some(&stage.name));
-    (fixes || workflow.conflict.as_ref() == Some(&stage.name)) && workflow.start != stage.name
-}
-
-fn action_name(action: &acquit_core::workflow::Action) -> &'static str {
-    use acquit_core::workflow::Action;
-    match action {
-        Action::Squash => "squash",
-        Action::Merge => "merge",
-        Action::Publish(_) => "publish",
-        Action::Notify(_) => "notify",
     }
 }
 

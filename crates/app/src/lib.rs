@@ -8,6 +8,7 @@
 //! ends the process.
 
 pub mod answer;
+pub mod answer_link;
 mod app;
 pub mod ask;
 pub mod board;

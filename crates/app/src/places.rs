@@ -1,16 +1,17 @@
 //! Repositories in which a task can be added from elsewhere, and the choices there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use acquit_core::store::{Filter, Store};
+use acquit_core::store::Store;
 use acquit_core::task::Task;
 use acquit_run::git::Source;
 
+use crate::index::{Named, TaskIndex};
 use crate::{App, Error, NewTask, Origin};
 
-/// Maximum number of tasks to search for their repositories, newest first.
-const LOOKED_AT: u32 = 2_000;
+/// Maximum number of repositories.
+const MOST: usize = 100;
 
 /// A repository in which tasks can be added.
 #[derive(Clone, Debug)]
@@ -19,8 +20,6 @@ pub struct Place {
     pub name: String,
     /// Path.
     pub path: String,
-    /// Choices for a task, or a message why there are none.
-    pub choices: Result<Choices, String>,
 }
 
 /// Choices for a task.
@@ -40,33 +39,31 @@ pub struct Choices {
     pub base: Option<String>,
 }
 
-impl App {
-    /// Returns the repository of this process, and those of earlier tasks.
-    pub fn places(&self, store: &mut dyn Store) -> Result<Vec<Place>, Error> {
-        let mut paths: BTreeSet<String> = self.project_here().into_iter().collect();
-        let mut known = Vec::new();
-        for summary in store.list(&Filter { ended: true, limit: LOOKED_AT, ..Filter::default() })? {
-            if !known.contains(&summary.project) {
-                paths.insert(store.task(summary.id)?.seed.project.path);
-                known.push(summary.project);
-            }
-        }
-        Ok(paths.into_iter().map(|path| self.place(path)).collect())
-    }
-
-    fn place(&self, path: String) -> Place {
+impl Place {
+    fn at(path: String) -> Self {
         let name = Path::new(&path)
             .file_name()
             .map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
-        let choices = self.choices(Path::new(&path)).map_err(|error| {
-            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            format!("failed to {}{hint}", acquit_run::harness::chain(&error))
-        });
-        Place { name, path, choices }
+        Self { name, path }
+    }
+}
+
+impl App {
+    /// Returns the repository of this process first, and then those of earlier tasks that still exist.
+    pub fn places(&self, index: &TaskIndex) -> Vec<Place> {
+        let known = index.names(Named::Place).map(|(path, _)| path.to_owned());
+        let mut paths: Vec<String> = self.project_here().into_iter().collect();
+        for path in known.filter(|path| Path::new(path).is_dir()) {
+            if !paths.contains(&path) && paths.len() < MOST {
+                paths.push(path);
+            }
+        }
+        paths.into_iter().map(Place::at).collect()
     }
 
-    fn choices(&self, path: &Path) -> Result<Choices, Error> {
-        let source = Source::discover(&self.runtime.git, path)?;
+    /// Returns the choices for a task in a repository.
+    pub fn choices(&self, place: &Place) -> Result<Choices, Error> {
+        let source = Source::discover(&self.runtime.git, Path::new(&place.path))?;
         let project = self.files(&source)?.read()?;
         let usable = project.workflows.iter().filter_map(|known| known.read.as_ref().ok());
         let names = |name: &acquit_core::ids::Name| name.to_string();
@@ -81,13 +78,18 @@ impl App {
     }
 
     /// Creates a task in the repository at `path`, one of [`App::places`].
-    pub fn create_at(&self, store: &mut dyn Store, path: &str, new: &NewTask) -> Result<Task, Error> {
+    pub fn create_at(
+        &self,
+        store: &mut dyn Store,
+        places: &[Place],
+        path: &str,
+        new: &NewTask,
+    ) -> Result<Task, Error> {
         if new.title.trim().is_empty() {
             return Err(Error::EmptyTitle);
         }
-        let places = self.places(store)?;
         if !places.iter().any(|place| place.path == path) {
-            let known = places.into_iter().map(|place| place.path).collect::<Vec<_>>().join(", ");
+            let known = places.iter().map(|place| place.path.as_str()).collect::<Vec<_>>().join(", ");
             return Err(Error::NoSuch { doing: "add a task in", name: path.to_owned(), known });
         }
         let source = Source::discover(&self.runtime.git, Path::new(path))?;

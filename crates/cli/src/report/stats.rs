@@ -1,11 +1,13 @@
 //! Tables of costs and success rates.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use acquit_core::time::Span;
 
 use super::{Look, Printer, money, table, text};
-use acquit_app::stats::{Group, Stats};
+use acquit_app::figures::{Bill, Rate};
+use acquit_app::stats::{Contender, Stats};
 
 /// Maximum width of a name.
 const NAME: usize = 40;
@@ -33,6 +35,7 @@ impl Printer {
             }
             self.data("");
         }
+        self.compared(&stats.compared);
         let total = format!("{} tasks, {}", stats.tasks, money::cost(stats.cost_micros));
         self.data(&self.paint(Look::Strong, &total));
         for remark in money::remarks(&stats.usage) {
@@ -44,19 +47,52 @@ impl Printer {
     }
 }
 
-fn rows(groups: &BTreeMap<String, Group>) -> Vec<Vec<String>> {
-    let row = |(name, group): (&String, &Group)| {
-        let usage = &group.usage;
-        let read = [usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h];
-        let tokens = read.iter().fold(usage.output, |sum, count| sum.saturating_add(*count));
+/// Formats a duration.
+fn length(length: Duration) -> String {
+    Span::from(u64::try_from(length.as_millis()).unwrap_or(u64::MAX)).to_string()
+}
+
+/// Formats a share with its number of cases.
+fn rate(rate: Option<Rate>) -> String {
+    rate.map_or_else(|| "–".to_owned(), |rate| format!("{:.0}% of {}", rate.seen * 100.0, rate.cases))
+}
+
+impl Printer {
+    /// Prints how often the work of each agent was accepted, and at which cost.
+    fn compared(self, all: &[Contender]) {
+        if all.is_empty() {
+            return;
+        }
+        let row = |one: &Contender| {
+            let results = &one.results;
+            vec![
+                text::line(&format!("{} {}", one.agent, one.model), NAME),
+                rate(one.rate),
+                rate(results.first_rate()),
+                results.fixes.to_string(),
+                results.median().map(length).unwrap_or_default(),
+                results.cost_each().map(|cost| money::cost(Some(cost))).unwrap_or_default(),
+            ]
+        };
+        let headings = ["COMPARED", "ACCEPTED", "FIRST TRY", "FIXES", "MEDIAN", "EACH"];
+        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+        for line in table::fitted(&headings, &rows, &[1, 2, 3, 4, 5], &[4, 3, 2], self.width()) {
+            self.data(&line);
+        }
+        self.data("");
+    }
+}
+
+fn rows(groups: &BTreeMap<String, Bill>) -> Vec<Vec<String>> {
+    let row = |(name, group): (&String, &Bill)| {
         vec![
             text::line(name, NAME),
             group.count.to_string(),
             group.succeeded.to_string(),
             group.failed.to_string(),
             Span::from(group.ran_millis).to_string(),
-            money::tokens(tokens),
-            money::usage_cost(usage),
+            money::tokens(group.usage.tokens()),
+            money::usage_cost(&group.usage),
         ]
     };
     groups.iter().map(row).collect()

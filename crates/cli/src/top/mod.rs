@@ -113,11 +113,6 @@ fn time_of_day(at: Timestamp) -> String {
     zoned(at).map(|at| at.strftime("%H:%M").to_string()).unwrap_or_default()
 }
 
-fn midnight(now: Timestamp) -> Timestamp {
-    let begun = zoned(now).and_then(|now| now.start_of_day().ok());
-    begun.map_or(now, |begun| Timestamp(begun.timestamp().as_millisecond()))
-}
-
 impl Top<'_> {
     /// Returns the rows that match the project and the search.
     fn rows(&self) -> Vec<&Row> {
@@ -138,7 +133,7 @@ impl Top<'_> {
     /// Reads the board and the selected task from the store.
     fn look(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let now = store.now()?;
-        self.board = board::board(store, &mut self.index, midnight(now))?;
+        self.board = board::board(store, &mut self.index, acquit_app::figures::midnight(now))?;
         let rows = self.rows();
         let chosen = rows.get(self.place(&rows)).map(|row| row.id);
         self.chosen = chosen;
