@@ -7,6 +7,7 @@ use acquit_core::decide::Input;
 use acquit_core::human_request::Answer;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store::Store;
+use acquit_core::task::{End, State};
 
 /// Submitted fields of a form.
 pub struct Fields(pub Vec<(String, String)>);
@@ -16,6 +17,23 @@ impl Fields {
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(key, value)| key == name && !value.trim().is_empty());
         values.next().map(|(_, value)| value.as_str())
+    }
+
+    /// Returns all non-empty fields with this name.
+    pub fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
+        let fields = self.0.iter().filter(move |(key, value)| key == name && !value.trim().is_empty());
+        fields.map(|(_, value)| value.trim())
+    }
+
+    /// Returns a text with the comments on lines of a diff below it, each with its place.
+    fn with_comments(&self, name: &str) -> Option<String> {
+        let comments = self.0.iter().filter_map(|(key, value)| {
+            let place = key.strip_prefix(COMMENT)?;
+            (!value.trim().is_empty()).then(|| format!("{place}: {}", value.trim()))
+        });
+        let parts: Vec<String> =
+            self.get(name).map(|text| text.trim().to_owned()).into_iter().chain(comments).collect();
+        (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
     /// Returns the page of the form.
@@ -39,6 +57,18 @@ impl Fields {
                 words.or_else(|| self.get(&format!("choice-{number}"))).map(|text| text.trim().to_owned())
             })
             .collect()
+    }
+}
+
+/// Prefix of fields with comments on lines of a diff. The rest of the name is the file and its lines.
+pub const COMMENT: &str = "comment:";
+
+/// Returns whether a task can be retried.
+pub fn can_retry(state: &State) -> bool {
+    match state {
+        State::Waiting { .. } | State::Blocked { .. } => true,
+        State::Ended { end } => !matches!(end, End::Done),
+        State::New | State::Working { .. } => false,
     }
 }
 
@@ -82,10 +112,10 @@ impl Action {
                     Some(stage) => Some(stage.parse().ok()?),
                     None => None,
                 };
-                Some(Self::Retry { stage, note: form.get("note").map(str::to_owned) })
+                Some(Self::Retry { stage, note: form.with_comments("note") })
             }
             "approve" => reply(Reply::Approve),
-            "reject" => reply(Reply::Reject(form.get("reason")?.trim().to_owned())),
+            "reject" => reply(Reply::Reject(form.with_comments("reason")?)),
             "choose" => reply(Reply::Exactly(Answer::Choose { option: form.get("option")?.to_owned() })),
             "answer" => reply(Reply::Words(form.answers()?)),
             _ => None,
@@ -124,6 +154,17 @@ mod tests {
         assert_eq!(read("choose", &[("request", "1")]), None);
         assert_eq!(read("destroy", &[("request", "1")]), None);
         assert_eq!(read("retry", &[("stage", "no stage/at all")]), None);
+    }
+
+    #[test]
+    fn comments_on_lines_are_sent_with_their_place() {
+        let all = [("comment:src/a:b.rs:3-5", " Why? "), ("request", "1"), ("comment:x:1", " ")];
+        let seen = Seen { request: 1, commit: None };
+        let reply = Reply::Reject("src/a:b.rs:3-5: Why?".to_owned());
+        assert_eq!(read("reject", &all), Some(Action::Reply { seen: seen.clone(), reply }));
+        let all = [("comment:x:1", "One."), ("request", "1"), ("reason", "All in all, no.")];
+        let reply = Reply::Reject("All in all, no.\nx:1: One.".to_owned());
+        assert_eq!(read("reject", &all), Some(Action::Reply { seen, reply }));
     }
 
     #[test]

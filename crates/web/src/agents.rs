@@ -1,8 +1,11 @@
 //! Compares agents: how often their work was proven, at which cost, and the number of cases behind each figure.
 
+use std::collections::BTreeMap;
+
 use acquit_app::Error;
-use acquit_app::figures::{Performance, Rate, compare};
+use acquit_app::figures::{Compared, Performance, Rate, week};
 use acquit_core::store::Store;
+use acquit_core::time::Timestamp;
 use maud::{Markup, html};
 
 use crate::costs::Wanted;
@@ -18,8 +21,10 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     let now = store.now()?;
     let (key, length, since) = wanted.time(now);
     let index = shared.index(store)?;
-    let tasks = index.all().filter(|task| task.created >= since && wanted.fits(task));
-    let mut all: Vec<((String, String), Performance)> = compare(tasks, now).into_iter().collect();
+    let Compared { agents, weeks } = shared.sums().agents.sum(&index, wanted.selection(since), now);
+    let form = wanted.form("/agents", &index, key);
+    drop(index);
+    let mut all: Vec<((String, String), Performance)> = agents.into_iter().collect();
     all.sort_by_key(|(name, one)| {
         (one.tasks < FEW, std::cmp::Reverse(one.done * 1_000 / one.tasks.max(1)), name.clone())
     });
@@ -34,14 +39,42 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
             }
             p.lede { "Tasks of " (length) " that are over, without those that a person cancelled. A task counts for the agent and model that first wrote its change." }
         }
-        (wanted.form("/agents", &index, key))
+        (form)
         section #compared .panel data-live {
             header.panel-head.row { h2 { "Agents compared" } p.hint { "the mark is what was seen, the band its 95 % interval" } }
             @if all.is_empty() { p.panel-body.dim { "No task with an agent is over in this time." } } @else { (table(&all)) }
             p.panel-body.hint { "Where bands overlap, the rates may be the same. Fewer than " (FEW) " tasks are too few to say." }
         }
+        section #weeks .panel data-live {
+            header.panel-head.row { h2 { "By week" } p.hint { "proven of finished tasks, by the week in which they were added" } }
+            @if all.is_empty() { p.panel-body.dim { "No task with an agent is over in this time." } } @else { (by_week(&all, &weeks, since, now)) }
+        }
     };
     Ok(Content { title: "Agents".to_owned(), task: None, body })
+}
+
+/// Proven and finished tasks by week.
+type Weeks = BTreeMap<i64, (u64, u64)>;
+
+/// Renders the trend: proven of finished tasks for each week.
+fn by_week(
+    all: &[((String, String), Performance)],
+    weeks: &BTreeMap<(String, String), Weeks>,
+    since: Timestamp,
+    now: Timestamp,
+) -> Markup {
+    let columns: Vec<i64> = (week(since)..=week(now)).collect();
+    let monday = |week: i64| words::moment(Timestamp((week * 7 - 3) * 86_400_000 + 43_200_000), "%d %b");
+    let of = |name: &(String, String), week: i64| weeks.get(name).and_then(|weeks| weeks.get(&week)).copied();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Agents by week" { table.weeks {
+            thead { tr { th scope="col" { "agent and model" } @for week in &columns { th.n scope="col" { (monday(*week)) } } } }
+            tbody { @for (name, _) in all { tr {
+                th scope="row" { (words::line(&name.0, 60)) " " span.dim { (words::line(&name.1, 60)) } }
+                @for week in &columns { td.n { @match of(name, *week) { Some((done, count)) => { (done) " of " (count) (words::meter(done, count)) }, None => { span.dim { "–" } } } } }
+            } } }
+        } }
+    }
 }
 
 fn percent(share: f64) -> String {

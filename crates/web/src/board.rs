@@ -1,9 +1,8 @@
 //! The board: tasks that need a person first, then running, waiting and queued ones, and those finished today.
 
-use std::collections::BTreeSet;
-
 use acquit_app::board::{self, Lane};
-use acquit_app::index::{IndexedTask, TaskIndex};
+use acquit_app::figures::midnight;
+use acquit_app::index::{IndexedTask, Named, Standing, TaskIndex};
 use acquit_app::{App, Error};
 use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::human_request::Ask;
@@ -65,9 +64,9 @@ impl Wanted {
             .all(|text| text.trim().is_empty())
     }
 
-    fn fits(&self, task: &IndexedTask) -> bool {
-        let q = self.q.trim().to_lowercase();
-        let found = || task.title.to_lowercase().contains(&q) || task.id.to_string().to_lowercase() == q;
+    /// Returns whether a task fits. `q` is the search in lower case.
+    fn fits(&self, task: &IndexedTask, q: &str) -> bool {
+        let found = || task.title.to_lowercase().contains(q) || task.id.to_string().to_lowercase() == q;
         let is = |wanted: &str, held: &str| wanted.is_empty() || wanted == held;
         (q.is_empty() || found())
             && is(&self.project, &task.project)
@@ -96,28 +95,27 @@ impl Wanted {
 /// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let now = store.now()?;
-    let midnight = words::midnight(now);
+    let today = midnight(now);
     let running = board::running(store)?;
     let index = shared.index(store)?;
     let mut lanes: Vec<(Lane, Vec<&IndexedTask>)> = LANES.iter().map(|lane| (lane.0, Vec::new())).collect();
-    let mut spent = 0_u64;
-    for task in index.all() {
-        spent = spent.saturating_add(board::spent_since(task, midnight));
-        // A search also finds older tasks.
-        let old = wanted.is_empty() && wanted.lane.is_empty() && task.updated < midnight;
-        if !wanted.fits(task) || (task.standing.is_over() && old) {
-            continue;
-        }
+    let recent = || index.open().chain(index.ended_since(today));
+    let spent = recent().map(|task| board::spent_since(task, today)).fold(0, u64::saturating_add);
+    let sought = wanted.q.trim().to_lowercase();
+    // A search also finds older tasks.
+    let older = if wanted.is_empty() && wanted.lane.is_empty() { today } else { Timestamp(i64::MIN) };
+    let shown = index.open().chain(index.ended_since(older)).filter(|task| wanted.fits(task, &sought));
+    for task in shown {
         let lane = Lane::of(task, running.contains_key(&task.id), now);
         lanes[LANES.iter().position(|known| known.0 == lane).unwrap_or(0)].1.push(task);
     }
-    // The longest-waiting task comes first; queued tasks come in the order in which they are claimed.
+    // The longest-waiting task comes first; queued tasks come in the order in which they are claimed. Ended tasks are in
+    // order.
     for (lane, tasks) in &mut lanes {
         match lane {
             Lane::Needs => tasks.sort_by_key(|task| task.updated),
             Lane::Queued => tasks.sort_by_key(|task| task.id),
-            Lane::Done => tasks.sort_by_key(|task| std::cmp::Reverse(task.updated)),
-            Lane::Running | Lane::Waiting => {}
+            Lane::Done | Lane::Running | Lane::Waiting => {}
         }
     }
     let counts: Vec<usize> = lanes.iter().map(|(_, tasks)| tasks.len()).collect();
@@ -131,22 +129,47 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
         for task in tasks.iter().skip((page - 1) * size).take(*size) {
             cards.push(card(&shared.app, store, *lane, task, running.get(&task.id))?);
         }
-        drawn.push((*lane, *page, *size, cards, tasks.len()));
+        drawn.push((*lane, *page, *size, cards, tasks.len(), hint(*lane, tasks, now)));
     }
     let body = html! {
         (head(&counts, spent, wanted))
         (unreadable(&index))
         (filter(wanted, &index))
         div #board .lanes.single[drawn.len() == 1] data-live {
-            @if drawn.iter().all(|(.., count)| *count == 0) {
+            @if drawn.iter().all(|(.., count, _)| *count == 0) {
                 p.panel.panel-body {
                     @if wanted.is_empty() && wanted.lane.is_empty() { "No tasks. " a href="/new" { "Add one" } ", or run " code { "acquit run \"…\"" } " in a repository." } @else { "No task fits. " a href="/" { "Show all" } }
                 }
             }
-            @for (lane, page, size, cards, count) in &drawn { (section(*lane, cards, (*page, *size, *count), wanted, now)) }
+            @for (lane, page, size, cards, count, hint) in &drawn { (section(*lane, cards, (*page, *size, *count), hint, wanted, now)) }
         }
     };
     Ok(Content { title: "Board".to_owned(), task: None, body })
+}
+
+/// Describes a lane in a few words.
+fn hint(lane: Lane, tasks: &[&IndexedTask], now: Timestamp) -> String {
+    let clock = |at: Timestamp| {
+        words::moment(at, if midnight(at) == midnight(now) { "%H:%M" } else { "%d %b %H:%M" })
+    };
+    match lane {
+        Lane::Needs => tasks.first().map(|task| format!("oldest since {}", clock(task.updated))),
+        Lane::Waiting => {
+            let later = tasks.iter().filter_map(|task| task.legs.last()).map(|leg| leg.not_before);
+            later.filter(|at| *at > now).min().map(|at| format!("next goes on at {}", clock(at)))
+        }
+        Lane::Queued => Some("in this order".to_owned()),
+        Lane::Done => {
+            let count = |standing| tasks.iter().filter(|task| task.standing == standing).count();
+            let (done, failed) = (count(Standing::Done), count(Standing::Failed));
+            let others = tasks.len() - done - failed;
+            let part = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
+            let parts = [part(done, "acquitted"), part(failed, "failed"), part(others, "without a change")];
+            Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        }
+        Lane::Running => None,
+    }
+    .unwrap_or_default()
 }
 
 fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
@@ -184,29 +207,21 @@ fn unreadable(index: &TaskIndex) -> Markup {
 }
 
 fn filter(wanted: &Wanted, index: &TaskIndex) -> Markup {
-    let (mut projects, mut workflows, mut agents, mut tags) =
-        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for task in index.all() {
-        projects.insert(&*task.project);
-        workflows.insert(&*task.workflow);
-        agents.extend(task.agent.as_deref());
-        tags.extend(task.tags.iter().map(|tag| &**tag));
-    }
-    let select = |name: &str, label: &str, all: &BTreeSet<&str>, chosen: &str| {
+    let select = |name: &str, label: &str, named: Named, chosen: &str| {
         html! {
             label { span.sr { (label) } select name=(name) {
                 option value="" { "All " (label) }
-                @for one in all.iter().take(500) { option value=(one) selected[*one == chosen] { (words::line(one, 60)) } }
+                @for (one, _) in index.names(named).take(500) { option value=(one) selected[one == chosen] { (words::line(one, 60)) } }
             } }
         }
     };
     html! {
         form.filter method="get" action="/" role="search" aria-label="Tasks" {
             label.find { span.sr { "Search titles and ids" } input #search type="search" name="q" value=(wanted.q) placeholder="Search titles and ids"; }
-            (select("project", "projects", &projects, &wanted.project))
-            (select("workflow", "workflows", &workflows, &wanted.workflow))
-            (select("agent", "agents", &agents, &wanted.agent))
-            (select("tag", "tags", &tags, &wanted.tag))
+            (select("project", "projects", Named::Project, &wanted.project))
+            (select("workflow", "workflows", Named::Workflow, &wanted.workflow))
+            (select("agent", "agents", Named::Agent, &wanted.agent))
+            (select("tag", "tags", Named::Tag, &wanted.tag))
             button.btn { "Filter" }
             @if !wanted.is_empty() || !wanted.lane.is_empty() { a.btn href="/" { "Show all" } }
         }
@@ -244,6 +259,7 @@ fn section(
     lane: Lane,
     cards: &[Card<'_>],
     (page, size, count): (usize, usize, usize),
+    hint: &str,
     wanted: &Wanted,
     now: Timestamp,
 ) -> Markup {
@@ -256,7 +272,7 @@ fn section(
     html! {
         @if count > 0 {
             section id=(id) class={ "lane lane-" (id) } aria-labelledby={ (id) "-h" } {
-                div.lane-head { (sign.bare()) h2 id={ (id) "-h" } { (name) } span.count { (count) } }
+                div.lane-head { (sign.bare()) h2 id={ (id) "-h" } { (name) } span.count { (count) } span.hint { (hint) } }
                 ol.cards { @for card in cards { (draw(card, now)) } }
                 @if size == PAGE && last > 1 {
                     nav.acts aria-label="Pages of this lane" {
@@ -346,7 +362,12 @@ fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
     let sign = sign_of(&task.state, last, now);
     let (label, href) = match (&task.state, card.lane) {
         (State::Waiting { request }, Lane::Needs) => {
-            ("Answer", format!("/inbox#request-{}-{}", seed.id, request.number))
+            let label = match request.ask {
+                Ask::Question { .. } => "Answer",
+                Ask::Approval { .. } => "Review",
+                Ask::Choice { .. } | Ask::Stage { .. } | Ask::Budget { .. } | Ask::Stuck => "Decide",
+            };
+            (label, format!("/inbox#request-{}-{}", seed.id, request.number))
         }
         (_, Lane::Running) => ("Watch", format!("/tasks/{}#now", seed.id)),
         _ => ("Open", format!("/tasks/{}", seed.id)),

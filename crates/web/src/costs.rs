@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acquit_app::Error;
-use acquit_app::figures::{Bill, Costs, costs};
-use acquit_app::index::TaskIndex;
+use acquit_app::figures::{Bill, Costs, Selection, midnight};
+use acquit_app::index::{Named, TaskIndex};
 use acquit_core::store::Store;
 use acquit_core::time::{Span, Timestamp};
 use maud::{Markup, html};
@@ -42,12 +42,8 @@ impl Wanted {
 
     /// Renders the form that changes the selection.
     pub fn form(&self, address: &str, index: &TaskIndex, chosen: &str) -> Markup {
-        let mut projects: Vec<&str> = index.all().map(|task| &*task.project).collect();
-        let mut workflows: Vec<&str> = index.all().map(|task| &*task.workflow).collect();
-        for list in [&mut projects, &mut workflows] {
-            list.sort_unstable();
-            list.dedup();
-        }
+        let names = |named| index.names(named).map(|(name, _)| name).take(500).collect::<Vec<_>>();
+        let (projects, workflows) = (names(Named::Project), names(Named::Workflow));
         let select = |name: &str, all: &[&str], held: &str| {
             html! { label { span.sr { (name) } select name=(name) { option value="" { "All " (name) "s" } @for one in all { option value=(one) selected[*one == held] { (words::line(one, 60)) } } } } }
         };
@@ -61,10 +57,9 @@ impl Wanted {
         }
     }
 
-    /// Returns whether a task is counted.
-    pub fn fits(&self, task: &acquit_app::index::IndexedTask) -> bool {
-        (self.project.is_empty() || *task.project == *self.project)
-            && (self.workflow.is_empty() || *task.workflow == *self.workflow)
+    /// Returns the tasks to count.
+    pub fn selection(&self, since: Timestamp) -> Selection<'_> {
+        Selection { since, project: &self.project, workflow: &self.workflow, all_open: false }
     }
 }
 
@@ -73,27 +68,29 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     let now = store.now()?;
     let (key, length, since) = wanted.time(now);
     let index = shared.index(store)?;
-    let tasks = index.all().filter(|task| task.created >= since && wanted.fits(task));
-    let costs = costs(tasks, now, |at| words::midnight(at).0);
-    let today = costs.days.get(&words::midnight(now).0).map_or(0, |bill| bill.cost);
-    let vain = costs.all.cost - costs.all.proven;
+    let costs = shared.sums().costs.sum(&index, wanted.selection(since), now);
+    let form = wanted.form("/costs", &index, key);
+    drop(index);
+    let (all, done) = (&costs.all, costs.all.succeeded);
+    let today = costs.days.get(&midnight(now)).map_or(0, Bill::cost);
+    let vain = all.cost().saturating_sub(all.proven_micros);
     let body = html! {
         div #head .head data-live {
             h1 {
-                @match (costs.all.cost.checked_div(costs.done), costs.done) {
-                    (Some(each), _) if costs.all.cost > 0 => { (words::cost(Some(each))) " for each proven change" },
+                @match (all.cost().checked_div(done), done) {
+                    (Some(each), _) if all.cost() > 0 => { (words::cost(Some(each))) " for each proven change" },
                     (_, 0) => "No task finished in this time",
                     (_, done) => { (words::count(usize::try_from(done).unwrap_or(usize::MAX), "task")) " finished; no agent told a price" },
                 }
             }
-            p.lede { (words::cost(Some(costs.all.cost))) " in " (length) " for " (words::count(usize::try_from(costs.all.count).unwrap_or(usize::MAX), "task")) ", " (costs.done) " of them proven. What was spent in vain is counted in." }
+            p.lede { (words::cost(Some(all.cost()))) " in " (length) " for " (words::count(usize::try_from(all.count).unwrap_or(usize::MAX), "task")) ", " (done) " of them proven. What was spent in vain is counted in." }
         }
-        (wanted.form("/costs", &index, key))
+        (form)
         dl #stats .stats data-live {
             div.panel { dt { "Today" } dd { (words::cost(Some(today))) } }
-            div.panel { dt { (length) } dd { (words::cost(Some(costs.all.cost))) } dd.small { (words::tokens(costs.all.tokens)) " tokens" } }
-            div.panel { dt { "Proven" } dd { (costs.done) " of " (costs.over) } dd.small { "finished tasks, without cancelled ones" } }
-            div.panel { dt { "Not accepted" } dd { (share(vain, costs.all.cost)) } dd.small { "of what was spent" } (words::meter(vain, costs.all.cost)) }
+            div.panel { dt { (length) } dd { (words::cost(Some(all.cost()))) } dd.small { (words::tokens(all.usage.tokens())) " tokens" } }
+            div.panel { dt { "Proven" } dd { (done) " of " (costs.over) } dd.small { "finished tasks, without cancelled ones" } }
+            div.panel { dt { "Not accepted" } dd { (share(vain, all.cost())) } dd.small { "of what was spent" } (words::meter(vain, all.cost())) }
         }
         section.panel { header.panel-head.row { h2 { "By day" } p.hint { span.key.solid {} " for proven changes " span.key.light {} " not accepted, or not over" } } div #days .panel-body data-live { (days(&costs, since, now)) } }
         div.halves {
@@ -116,13 +113,13 @@ fn share(part: u64, whole: u64) -> String {
 fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
     const DAY: i64 = 86_400_000;
     // A day has 23 to 25 hours, so start from the middle of each day.
-    let first = words::midnight(since);
+    let first = midnight(since);
     let count = usize::try_from((now.0 - first.0) / DAY + 1).unwrap_or(1).min(92);
     let moments: Vec<Timestamp> = (0..count)
-        .map(|day| words::midnight(Timestamp(first.0 + DAY * i64::try_from(day).unwrap_or(0) + DAY / 2)))
+        .map(|day| midnight(Timestamp(first.0 + DAY * i64::try_from(day).unwrap_or(0) + DAY / 2)))
         .collect();
-    let bill = |day: &Timestamp| costs.days.get(&day.0).cloned().unwrap_or_default();
-    let most = moments.iter().map(|day| bill(day).cost).max().unwrap_or(0).max(1);
+    let bill = |day: &Timestamp| costs.days.get(day).cloned().unwrap_or_default();
+    let most = moments.iter().map(|day| bill(day).cost()).max().unwrap_or(0).max(1);
     let tall = |cost: u64| 96 * cost / most;
     let wide = 100.0 / f64::from(u32::try_from(count).unwrap_or(1));
     html! {
@@ -132,8 +129,8 @@ fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
                 @let bill = bill(day);
                 @let x = format!("{:.2}%", wide * (f64::from(u32::try_from(place).unwrap_or(0)) + 0.1));
                 @let width = format!("{:.2}%", wide * 0.8);
-                rect.light x=(x) y=(100 - tall(bill.cost)) width=(width) height=(tall(bill.cost)) { title { (words::moment(*day, "%d %b")) ": " (words::cost(Some(bill.cost))) } }
-                rect.solid x=(x) y=(100 - tall(bill.proven)) width=(width) height=(tall(bill.proven)) {}
+                rect.light x=(x) y=(100 - tall(bill.cost())) width=(width) height=(tall(bill.cost())) { title { (words::moment(*day, "%d %b")) ": " (words::cost(Some(bill.cost()))) } }
+                rect.solid x=(x) y=(100 - tall(bill.proven_micros)) width=(width) height=(tall(bill.proven_micros)) {}
             }
         }
         p.axis { span { (words::moment(first, "%d %b")) } span { "most: " (words::cost(Some(most).filter(|most| *most > 1))) } span { "today" } }
@@ -141,9 +138,9 @@ fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
 }
 
 fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Bill>) -> Markup {
-    let most = groups.values().map(|bill| bill.cost).max().unwrap_or(0).max(1);
+    let most = groups.values().map(Bill::cost).max().unwrap_or(0).max(1);
     let mut all: Vec<(&String, &Bill)> = groups.iter().collect();
-    all.sort_by_key(|(name, bill)| (std::cmp::Reverse(bill.cost), (*name).clone()));
+    all.sort_by_key(|(name, bill)| (std::cmp::Reverse(bill.cost()), (*name).clone()));
     html! {
         section.panel id={ (heading.to_lowercase().replace(' ', "-")) } data-live {
             header.panel-head { h2 { (heading) } }
@@ -154,9 +151,9 @@ fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Bill>) -> Markup {
                         th scope="row" { (words::line(name, 80)) }
                         td.n { (bill.count) }
                         td.n { (words::length(Duration::from_millis(bill.ran_millis))) }
-                        td.n { (words::tokens(bill.tokens)) }
-                        td.n { @if bill.estimated > 0 { "≈" } (words::cost(Some(bill.cost))) }
-                        td.share { svg.meter width="100%" height="8" aria-hidden="true" { rect.light width={ (bill.cost * 100 / most) "%" } height="8" {} rect.solid width={ (bill.proven * 100 / most) "%" } height="8" {} } }
+                        td.n { (words::tokens(bill.usage.tokens())) }
+                        td.n { (words::usage_cost(&bill.usage)) }
+                        td.share { svg.meter width="100%" height="8" aria-hidden="true" { rect.light width={ (bill.cost() * 100 / most) "%" } height="8" {} rect.solid width={ (bill.proven_micros * 100 / most) "%" } height="8" {} } }
                     } } }
                 } }
             }
@@ -169,7 +166,13 @@ fn dearest(costs: &Costs) -> Markup {
         @if !costs.dearest.is_empty() {
             section #dearest .panel data-live {
                 header.panel-head { h2 { "Most expensive tasks" } }
-                div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table { tbody { @for (id, title, cost) in &costs.dearest { tr { th scope="row" { a href={ "/tasks/" (id) } { (id) } } td { (words::line(title, 160)) } td.n { (words::cost(Some(*cost))) } } } } } }
+                div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table {
+                    thead { tr { th scope="col" { "task" } th scope="col" { "title" } th.n scope="col" { "cost" } th.n scope="col" { "limit" } th scope="col" { "of its limit" } } }
+                    tbody { @for task in &costs.dearest { tr {
+                        th scope="row" { a href={ "/tasks/" (task.id) } { (task.id) } } td { (words::line(&task.title, 160)) } td.n { (words::cost(Some(task.cost))) } td.n { (words::cost(task.limit)) }
+                        td.share { @if let Some(limit) = task.limit { (words::meter(task.cost, limit)) } }
+                    } } }
+                } }
             }
         }
     }

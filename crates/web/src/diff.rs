@@ -9,9 +9,11 @@ use acquit_app::history::{History, history};
 use acquit_core::gate::Weight;
 use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
+use acquit_core::task::{State, Task};
 use acquit_run::git::Form;
 use maud::{Markup, html};
 
+use crate::actions::{COMMENT, can_retry};
 use crate::page::{Content, Sign};
 use crate::shared::Shared;
 use crate::words;
@@ -51,6 +53,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         shared.diffs.get(&shared.app, store, &task)?
     };
     let remarks = remarks(&history(store, id)?);
+    let sending = if runs { None } else { sending(shared, store, &task)? };
     let sum = |count: fn(&FileChange) -> Option<u64>| diff.files.iter().filter_map(count).sum::<u64>();
     let body = html! {
         nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (id) } { (id) } " / diff" }
@@ -61,21 +64,57 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
                 @match &diff.tip { Some(tip) => { "commit " code { (words::short(&tip.to_string())) } }, None => "the working tree as it is now" }
             }
         }
-        (files_of(&diff, MOST_LINES, &remarks))
+        (files_of(&diff, MOST_LINES, &remarks, sending.is_some()))
+        @if let Some(sending) = &sending { (sending) }
     };
     Ok(Content { title: format!("Diff of {id}"), task: Some(id), body })
+}
+
+/// Id of the form that sends comments.
+const FORM: &str = "comments";
+
+/// Renders the form that sends the comments of a person to the agent: it rejects the open request where that leads back to
+/// a stage, or retries the task. `None` if the task can do neither.
+fn sending(shared: &Shared, store: &mut dyn Store, task: &Task) -> Result<Option<Markup>, Error> {
+    let id = task.id();
+    let back = match &task.state {
+        State::Waiting { request } => {
+            let background = shared.requests.get(store, task, request)?;
+            background.sends_back(task).map(|stage| (request.number, stage))
+        }
+        _ => None,
+    };
+    let (verb, label, button) = match &back {
+        Some((_, stage)) => {
+            ("reject", "What must change?", format!("Send back to {stage} with the comments"))
+        }
+        None if can_retry(&task.state) => {
+            ("retry", "A note for the agent", "Retry with the comments".to_owned())
+        }
+        None => return Ok(None),
+    };
+    let field = if back.is_some() { "reason" } else { "note" };
+    Ok(Some(html! {
+        form.panel id=(FORM) method="post" action={ "/tasks/" (id) "/" (verb) } {
+            div.panel-body {
+                @if let Some((request, _)) = back { input type="hidden" name="request" value=(request); input type="hidden" name="commit" value=(task.tip); }
+                label.field { span { (label) } textarea name=(field) rows="3" {} }
+                div.acts { button.btn.main { (button) } span.hint { "The agent is told your words, with the file and lines of each comment." } }
+            }
+        }
+    }))
 }
 
 /// Renders the diff in a request for a decision: the first lines, and a link to the rest.
 pub fn short(diff: &TaskDiff, task: TaskId) -> Markup {
     let lines = String::from_utf8_lossy(&diff.text).lines().count();
     html! {
-        div.short-diff { (files_of(diff, SHORT_LINES, &Remarks::new())) }
+        div.short-diff { (files_of(diff, SHORT_LINES, &Remarks::new(), false)) }
         p { a href={ "/tasks/" (task) "/diff" } { @if lines > SHORT_LINES { "Show the whole diff" } @else { "Show the diff with what gates say at its lines" } } }
     }
 }
 
-fn files_of(diff: &TaskDiff, most: usize, remarks: &Remarks) -> Markup {
+fn files_of(diff: &TaskDiff, most: usize, remarks: &Remarks, commented: bool) -> Markup {
     let text = String::from_utf8_lossy(&diff.text);
     let files = files(&text);
     let room = files.iter().scan(most, |left, file| {
@@ -84,7 +123,7 @@ fn files_of(diff: &TaskDiff, most: usize, remarks: &Remarks) -> Markup {
         Some(room)
     });
     let changed = |file: &File<'_>| diff.files.iter().find(|known| known.path == file.name);
-    html! { @for (file, room) in files.iter().zip(room) { (draw(file, room, changed(file), remarks.get(&file.name))) } }
+    html! { @for (file, room) in files.iter().zip(room) { (draw(file, room, changed(file), remarks.get(&file.name), commented)) } }
 }
 
 /// Returns the line findings of the newest verdicts.
@@ -149,6 +188,7 @@ fn draw(
     most: usize,
     changed: Option<&FileChange>,
     remarks: Option<&BTreeMap<u64, Vec<Remark>>>,
+    commented: bool,
 ) -> Markup {
     let body: Vec<&str> = readable(file).take(most).collect();
     let count = remarks.map_or(0, |lines| lines.values().map(Vec::len).sum());
@@ -168,6 +208,10 @@ fn draw(
                 div.scroll tabindex="0" role="region" aria-label={ "Changes of " (words::line(&file.name, 300)) } { table.code { tbody {
                     @for (line, (old, new)) in &rows {
                         tr class=(class(line)) { td.ln { (old) } td.ln { (new) } td { pre { (words::text(line)) } } }
+                        @if let (true, Some(lines)) = (commented, hunk(line)) { tr.comment { td colspan="3" { details {
+                            summary { "Comment on lines " (lines) }
+                            label.field { span.sr { "Comment on lines " (lines) " of " (words::line(&file.name, 300)) } textarea form=(FORM) name={ (COMMENT) (file.name) ":" (lines) } rows="2" {} }
+                        } } } }
                         @if let Ok(number) = new.parse::<u64>() { @for one in at(number) { tr.said-by { td colspan="3" { (remark(one)) } } } }
                     }
                 } } }
@@ -175,6 +219,17 @@ fn draw(
             @if body.len() >= most { p.panel-body.dim { "The rest is not shown. `acquit diff` prints all of it." } }
         }
     }
+}
+
+/// Returns the lines of a hunk after the change, such as `12-20`, if this is its first line.
+fn hunk(line: &str) -> Option<String> {
+    let at = line.strip_prefix("@@ ")?.split_whitespace().find_map(|word| word.strip_prefix('+'))?;
+    let (first, count) = at.split_once(',').unwrap_or((at, "1"));
+    let (first, count): (u64, u64) = (first.parse().ok()?, count.parse().ok()?);
+    Some(match count {
+        0 | 1 => first.to_string(),
+        count => format!("{first}-{}", first.saturating_add(count - 1)),
+    })
 }
 
 fn class(line: &str) -> &'static str {
@@ -223,6 +278,12 @@ fn numbered<'t>(lines: &[&'t str]) -> Vec<(&'t str, (String, String))> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hunk_is_named_by_its_lines_after_the_change() {
+        let named = ["@@ -3,2 +3,3 @@ fn", "@@ -1 +1 @@", "@@ -1,4 +0,0 @@", "@@ odd", " same"].map(hunk);
+        assert_eq!(named, [Some("3-5"), Some("1"), Some("0"), None, None].map(|it| it.map(str::to_owned)));
+    }
 
     #[test]
     fn lines_have_the_numbers_of_both_sides() {

@@ -9,8 +9,10 @@ use acquit_core::store::Store;
 use acquit_core::task::Task;
 use acquit_run::git::Form;
 
-/// Maximum number of cached diffs.
-const KEPT: usize = 24;
+/// Maximum number of cached diffs: more than the inbox shows.
+const KEPT: usize = 100;
+/// Maximum total size of cached diffs, in bytes.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// A diff and its two commits.
 type Between = ((String, String), Arc<TaskDiff>);
@@ -34,8 +36,10 @@ impl Diffs {
         if diff.tip.is_some() {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push_back((between, Arc::clone(&diff)));
-            let surplus = kept.len().saturating_sub(KEPT);
-            kept.drain(..surplus);
+            let size = |kept: &VecDeque<Between>| kept.iter().map(|(_, diff)| diff.text.len()).sum::<usize>();
+            while kept.len() > KEPT || (kept.len() > 1 && size(&kept) > KEPT_BYTES) {
+                kept.pop_front();
+            }
         }
         Ok(diff)
     }

@@ -1,30 +1,42 @@
 //! All open requests to people with their forms, and recent answers of others.
 
 use acquit_app::Error;
-use acquit_core::store::Store;
+use acquit_app::index::Standing;
+use acquit_core::ids::TaskId;
+use acquit_core::store::{self, Store};
 use acquit_core::task::{State, Task};
 use acquit_core::time::Timestamp;
 use maud::{Markup, html};
 
 use crate::page::{Content, Sign, since};
-use crate::request::{self, Subject};
+use crate::request::{self, Sent, Subject};
 use crate::shared::Shared;
 use crate::words;
 
 /// Maximum number of requests on the page. Further ones appear when some are answered.
-const MOST: u32 = 50;
+const MOST: usize = 50;
 
 /// Renders the page.
 pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error> {
-    let (mut tasks, more) = shared.app.inbox(store, None, MOST)?;
-    // The longest-waiting task comes first.
-    tasks.reverse();
     let now = store.now()?;
+    // The longest-waiting task comes first.
+    let mut waiting: Vec<(Timestamp, TaskId)> = {
+        let index = shared.index(store)?;
+        let needs = index.open().filter(|task| task.standing == Standing::Needs);
+        needs.map(|task| (task.updated, task.id)).collect()
+    };
+    waiting.sort_unstable();
+    let more = waiting.len() > MOST;
     let mut all = Vec::new();
-    for task in tasks {
-        let definition = store.definition(task.id())?;
+    for (_, id) in waiting.into_iter().take(MOST) {
+        let task = match store.task(id) {
+            // Skip a task that cannot be read: the others can still be answered.
+            Err(store::Error::Corrupt { .. }) => continue,
+            task => task?,
+        };
+        // Somebody may have answered since the index was updated.
         let State::Waiting { request } = &task.state else { continue };
-        let subject = Subject::read(shared, store, &task, &definition, request)?;
+        let subject = Subject::read(shared, store, &task, request)?;
         all.push((task, subject));
     }
     let heading = match all.len() {
@@ -38,11 +50,11 @@ pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error>
             p.lede { "Tasks continue as soon as you answer. The first answer counts." }
         }
         div.inbox {
-            nav #waiting .panel data-live aria-label="Requests" { @if !all.is_empty() { ol { @for (task, subject) in &all { (entry(task, subject.asked, now)) } } } @else { p.panel-body.dim { "No requests." } } }
+            nav #waiting .panel data-live aria-label="Requests" { @if !all.is_empty() { ol { @for (task, subject) in &all { (entry(task, subject.asked(), now)) } } } @else { p.panel-body.dim { "No requests." } } }
             div #requests data-live data-list {
                 @for (task, subject) in &all { @if let State::Waiting { request } = &task.state {
                     article.panel.asks id={ "request-" (task.id()) "-" (request.number) } data-live {
-                        (request::article(task, request, subject, "inbox", now))
+                        (request::article(task, request, subject, Sent::From("inbox"), now))
                     }
                 } }
             }

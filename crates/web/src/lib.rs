@@ -21,7 +21,9 @@
 pub mod access;
 mod actions;
 mod agents;
+mod answer_link;
 mod api;
+mod background;
 mod board;
 mod costs;
 mod diff;

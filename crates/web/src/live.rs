@@ -23,8 +23,11 @@ use tokio_stream::{Stream, StreamExt};
 const MOST_VIEWERS: usize = 1_000;
 /// Maximum number of messages that wait for a slow reader. A slower one is told to reload everything.
 const WAITING: usize = 256;
-/// Longest sleep of the reader.
-const BEAT: Duration = Duration::from_secs(1);
+/// Longest sleep of the reader. SQLite cannot wake it up: it looks at least every quarter of this, so an event is on open
+/// pages within 50 ms.
+const BEAT: Duration = Duration::from_millis(200);
+/// Wait after an error of the store.
+const AGAIN: Duration = Duration::from_secs(5);
 /// Minimum interval of messages about agent output.
 const PRINTED: Duration = Duration::from_millis(500);
 /// Number of events to read at once, and to send individually to a browser that was disconnected.
@@ -115,6 +118,12 @@ impl Live {
         Sse::new(all).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
     }
 
+    /// Tells viewers that pages have changed without an event.
+    pub fn printed(&self) {
+        // There may be no viewer.
+        let _ = self.sender.send(News::Printed);
+    }
+
     /// Subscribes to changes.
     pub fn listen(self: &Arc<Self>) -> broadcast::Receiver<News> {
         let news = self.sender.subscribe();
@@ -151,7 +160,7 @@ impl Live {
             }
             drop(reads);
             // The store returned an error: a database restarts, or a disk is full for a while.
-            std::thread::park_timeout(5 * BEAT);
+            std::thread::park_timeout(AGAIN);
         }
     }
 

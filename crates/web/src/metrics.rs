@@ -53,7 +53,10 @@ fn collect(shared: &Shared, store: &mut dyn Store) -> Result<String, Error> {
     let now = store.now()?;
     let leases: Vec<Lease> = store.running()?.into_iter().map(|(_, lease)| lease).collect();
     let workers = store.workers()?;
-    let index = shared.index(store)?;
+    let mut index = shared.index(store)?;
+    // Counters must not start low and grow: read all tasks first.
+    let unread = index.unread();
+    index.read_more(store, unread)?;
     Ok(render(&index, &leases, &workers, now))
 }
 
@@ -127,8 +130,8 @@ fn render(index: &TaskIndex, leases: &[Lease], workers: &[SeenWorker], now: Time
                 let sum = spent.entry((&task.project, agent, model)).or_default();
                 sum.legs += 1;
                 sum.seconds += one.took(now).as_secs_f64();
-                sum.dollars += one.cost.unwrap_or(0) as f64 / 1e6;
-                sum.tokens += one.tokens;
+                sum.dollars += one.cost().unwrap_or(0) as f64 / 1e6;
+                sum.tokens += one.tokens();
             }
         }
     }

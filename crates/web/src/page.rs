@@ -46,10 +46,14 @@ pub struct Frame {
     pub title: String,
     /// Number of tasks that wait for a person.
     pub waiting: usize,
+    /// Number of tasks that the server has not read yet.
+    pub unread: usize,
     /// Newest event the page knows; `None` for pages without live updates.
     pub seq: Option<i64>,
     /// Task the page is about.
     pub task: Option<String>,
+    /// Name and role of the caller.
+    pub caller: Option<String>,
     /// Time at which the page was rendered.
     pub now: Timestamp,
     /// Selected theme.
@@ -231,8 +235,14 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                         }
                     }
                 }
-                main #main .page { (content) }
-                footer.foot { p.legend role="group" aria-label="Signs" { @for sign in [Sign::Needs, Sign::Runs, Sign::Waits, Sign::Queued, Sign::Proven, Sign::Rejected] { span { (sign.bare()) (sign.word()) } } } }
+                main #main .page {
+                    div #unread data-live { @if frame.unread > 0 { p.panel.panel-body { (Sign::Waits.bare()) " Still reading " (words::count(frame.unread, "older task")) ". Figures are not complete yet." } } }
+                    (content)
+                }
+                footer.foot {
+                    p.dim { "acquit " (env!("CARGO_PKG_VERSION")) @if let Some(caller) = &frame.caller { " · logged in as " (words::line(caller, 80)) } }
+                    p.legend role="group" aria-label="Signs" { @for sign in [Sign::Needs, Sign::Runs, Sign::Waits, Sign::Queued, Sign::Proven, Sign::Rejected] { span { (sign.bare()) (sign.word()) } } }
+                }
                 div #note .note hidden role="status" {}
             }
         }
@@ -262,7 +272,7 @@ pub fn outside(title: &str, content: Markup) -> String {
                 link rel="icon" href="/icon.svg";
                 link rel="stylesheet" href={ "/style.css?" (env!("CARGO_PKG_VERSION")) };
             }
-            body { main #main .page.narrow { (content) } }
+            body { (PreEscaped(SIGNS)) main #main .page.narrow { (content) } }
         }
     };
     whole.into_string()

@@ -1,10 +1,12 @@
 //! Routes of pages and forms. The server around them and access control are in `server.rs` and `access.rs`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use acquit_app::index::{PART, Standing};
 use acquit_app::{Error, schedules};
 use acquit_core::ids::{Name, TaskId};
-use acquit_core::store::{Filter, Follow, Store};
+use acquit_core::store::{Follow, Store};
 use axum::Extension;
 use axum::extract::{Form, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -15,12 +17,9 @@ use crate::access::Caller;
 use crate::page::{self, Content, Frame, Place};
 use crate::shared::{Held, Shared, chosen_theme, failed, told};
 use crate::{
-    actions, agents, board, costs, diff, doctor, inbox, new, nights, settings, task, transcript, workers,
-    workflows,
+    actions, agents, board, costs, diff, doctor, inbox, new, nights, settings, task, transcript, words,
+    workers, workflows,
 };
-
-/// Maximum number of waiting tasks to count in the navigation.
-const MOST_WAITING: u32 = 1_000;
 
 /// Returns all pages, and the forms on them.
 pub fn routes() -> axum::Router<Arc<Shared>> {
@@ -44,13 +43,38 @@ pub fn routes() -> axum::Router<Arc<Shared>> {
         .route("/tasks/{id}/{action}", post(act))
 }
 
-/// Reads all tasks once, so that the first page does not have to wait for it.
+/// Reads all tasks, and the background of open requests, so that no page has to wait for it. Other pages are served
+/// between the parts.
 pub async fn warm(shared: Arc<Shared>) {
-    let held = Arc::clone(&shared);
-    let read = shared.pool.run(move |_, store| held.index(store).map(|_| ()));
-    if let Some(Err(error)) = read.await {
+    if shared.warming.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    if let Some(error) = read_all(&shared).await {
         shared.app.warn(format!("the dashboard cannot read tasks: {}", acquit_run::harness::chain(&error)));
     }
+    shared.warming.store(false, Ordering::Relaxed);
+}
+
+/// Returns the error that ended it, if one did.
+async fn read_all(shared: &Arc<Shared>) -> Option<Error> {
+    loop {
+        let held = Arc::clone(shared);
+        let read = shared.pool.run(move |_, store| {
+            let mut index = held.index(store)?;
+            index.read_more(store, PART)?;
+            Ok(index.unread())
+        });
+        match read.await {
+            Some(Ok(0)) | None => break,
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Some(error),
+        }
+    }
+    let held = Arc::clone(shared);
+    let read = shared.pool.run(move |_, store| inbox::content(&held, store).map(drop)).await;
+    // Open pages no longer have to say that tasks are missing.
+    shared.live.printed();
+    read?.err()
 }
 
 /// Renders a page with its frame.
@@ -61,39 +85,44 @@ async fn show(
     make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
 ) -> Response {
     let theme = chosen_theme(&headers);
+    let caller = shared.guard.caller(&headers, (shared.app.runtime.now)());
+    let caller = caller.map(|caller| format!("{} ({})", caller.name, caller.role.name()));
     let held = Arc::clone(&shared);
     let done = shared.pool.run(move |app, store| {
         // Read this before rendering the page, so that changes during rendering arrive as live updates.
         let seq = held.live.newest(store)?;
-        let (waiting, _) = waiting(store)?;
         let content = make(&held, store)?;
+        let (waiting, unread) = {
+            let index = held.index(store)?;
+            let needs = index.open().filter(|task| task.standing == Standing::Needs).count();
+            (needs, index.unread())
+        };
         let task = content.task.map(|task| task.to_string());
         let seq = Some(seq).filter(|_| place != Place::Still);
-        let frame =
-            Frame { place, title: content.title, waiting, seq, task, now: (app.runtime.now)(), theme };
-        Ok(page::page(&frame, content.body))
+        let frame = Frame {
+            place,
+            title: content.title,
+            waiting,
+            unread,
+            seq,
+            task,
+            caller,
+            now: (app.runtime.now)(),
+            theme,
+        };
+        Ok((page::page(&frame, content.body), unread))
     });
     match done.await {
-        Some(Ok(page)) => Html(page).into_response(),
+        Some(Ok((page, unread))) => {
+            // More happened than the index follows: read the rest again.
+            if unread > 0 {
+                tokio::spawn(warm(Arc::clone(&shared)));
+            }
+            Html(page).into_response()
+        }
         Some(Err(error)) => failed(Some(&error)),
         None => failed(None),
     }
-}
-
-/// Returns how many tasks wait for a person, and whether there are more.
-fn waiting(store: &mut dyn Store) -> Result<(usize, bool), Error> {
-    let listed = |store: &mut dyn Store, state: &str| {
-        store.list(&Filter { state: Some(state.to_owned()), limit: MOST_WAITING, ..Filter::default() })
-    };
-    let asked = listed(store, "waiting")?.len();
-    // A task before an irreversible stage is `blocked`, but waits for a person as well.
-    let mut blocked = 0;
-    for summary in listed(store, "blocked")?.into_iter().take(100) {
-        let waits =
-            |task: acquit_core::task::Task| matches!(task.state, acquit_core::task::State::Waiting { .. });
-        blocked += usize::from(store.task(summary.id).is_ok_and(waits));
-    }
-    Ok((asked + blocked, asked == MOST_WAITING as usize))
 }
 
 async fn home(State(shared): Held, headers: HeaderMap, Query(query): Query<board::Wanted>) -> Response {
@@ -105,7 +134,7 @@ async fn show_inbox(State(shared): Held, headers: HeaderMap) -> Response {
 }
 
 async fn show_new(State(shared): Held, headers: HeaderMap, Query(query): Query<new::Wanted>) -> Response {
-    show(shared, headers, Place::Still, move |shared, store| new::content(&shared.app, store, &query)).await
+    show(shared, headers, Place::Still, move |shared, store| new::content(shared, store, &query)).await
 }
 
 async fn show_workflows(State(shared): Held, headers: HeaderMap) -> Response {
@@ -144,8 +173,7 @@ async fn show_settings(
     headers: HeaderMap,
     Query(query): Query<settings::Wanted>,
 ) -> Response {
-    show(shared, headers, Place::Still, move |shared, store| settings::content(&shared.app, store, &query))
-        .await
+    show(shared, headers, Place::Still, move |shared, store| settings::content(shared, store, &query)).await
 }
 
 async fn show_doctor(State(shared): Held, headers: HeaderMap) -> Response {
@@ -242,9 +270,14 @@ async fn add(
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
     let form = actions::Fields(fields);
-    match shared.run_as(&caller, move |app, store| new::add(app, store, &form)).await {
-        Some(Ok(Some(id))) => Redirect::to(&format!("/tasks/{id}")).into_response(),
-        Some(Ok(None)) => lacking(),
+    let title = form.get("title").unwrap_or_default().trim().to_owned();
+    let held = Arc::clone(&shared);
+    match shared.run_as(&caller, move |app, store| new::add(&held, app, store, &form)).await {
+        Some(Ok(added)) => match added.as_slice() {
+            [] => lacking(),
+            [only] => Redirect::to(&format!("/tasks/{only}")).into_response(),
+            [_, _, ..] => Redirect::to(&format!("/?q={}", words::encoded(&title))).into_response(),
+        },
         Some(Err(error)) => failed(Some(&error)),
         None => failed(None),
     }

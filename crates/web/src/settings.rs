@@ -1,12 +1,13 @@
 //! All settings in effect, with the file and line that set them.
 
+use acquit_app::Error;
 use acquit_app::settings::{Run, Setting, settings};
-use acquit_app::{App, Error};
 use acquit_core::store::Store;
 use maud::html;
 use serde::Deserialize;
 
 use crate::page::{Content, Sign};
+use crate::shared::Shared;
 use crate::words;
 
 /// Selects the repository.
@@ -17,8 +18,8 @@ pub struct Wanted {
 }
 
 /// Renders the page.
-pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
-    let places = app.places(store)?;
+pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
+    let (app, places) = (&shared.app, shared.places(store)?);
     let place = places.iter().find(|place| place.path == wanted.project).or_else(|| places.first());
     // The page shows errors of files that cannot be read.
     let read = place.map(|place| {

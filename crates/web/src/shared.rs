@@ -1,7 +1,10 @@
 //! State shared by all HTTP requests, and error pages.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use acquit_app::figures::{Compared, Costs, Folded};
+use acquit_app::flow::Flow;
 use acquit_app::index::TaskIndex;
 use acquit_app::{App, Error, Kind};
 use acquit_core::store::Store;
@@ -10,6 +13,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::access::{Caller, Guard, Limiter};
+use crate::background::Requests;
 use crate::diffs::Diffs;
 use crate::listen::Peer;
 use crate::live::Live;
@@ -30,10 +34,27 @@ pub struct Shared {
     pub diffs: Diffs,
     /// Index of all tasks, in memory.
     pub tasks: Mutex<TaskIndex>,
+    /// Whether tasks are being read in the background.
+    pub warming: AtomicBool,
+    /// Sums over the tasks in the index.
+    pub sums: Mutex<Sums>,
+    /// Background of open requests to people.
+    pub requests: Requests,
     /// Rate limit for wrong tokens, by address.
     pub guesses: Limiter,
     /// Whether the server is behind a proxy.
     pub proxied: bool,
+}
+
+/// Sums over tasks, for pages that show figures.
+#[derive(Default)]
+pub struct Sums {
+    /// Costs.
+    pub costs: Folded<Costs>,
+    /// Agents compared.
+    pub agents: Folded<Compared>,
+    /// How tasks moved through workflows.
+    pub flows: Folded<Flow>,
 }
 
 /// Address of a client, for rate limits.
@@ -68,6 +89,16 @@ impl Shared {
             (_, _, Some(Peer(address))) => address.to_string(),
             (_, _, None) => String::new(),
         }
+    }
+
+    /// Returns the repositories in which tasks can be added.
+    pub fn places(&self, store: &mut dyn Store) -> Result<Vec<acquit_app::places::Place>, Error> {
+        Ok(self.app.places(&*self.index(store)?))
+    }
+
+    /// Returns sums over tasks. Take the index first: the two are always locked in this order.
+    pub fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the up-to-date index of all tasks.

@@ -67,13 +67,6 @@ pub fn datetime(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_string()).unwrap_or_default()
 }
 
-/// Returns the midnight before a time, in the machine's time zone.
-pub fn midnight(now: Timestamp) -> Timestamp {
-    let day = jiff::Timestamp::from_millisecond(now.0)
-        .and_then(|now| now.to_zoned(TimeZone::system()).start_of_day());
-    day.map_or(now, |day| Timestamp(day.timestamp().as_millisecond()))
-}
-
 /// Formats an amount of money; a dash if it is unknown.
 pub fn cost(micros: Option<u64>) -> String {
     match micros {

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use acquit_app::flow::{Arrow, Flow, StageFigures, flow};
-use acquit_app::index::{IndexedTask, TaskIndex};
+use acquit_app::figures::Selection;
+use acquit_app::flow::{Arrow, Flow, StageFigures};
+use acquit_app::index::{Named, TaskIndex, day};
 use acquit_app::{App, Error};
 use acquit_core::store::Store;
 use acquit_core::workflow::Workflow;
@@ -20,14 +21,13 @@ const DAYS: u64 = 30;
 /// Renders the page of one workflow; without a name, of the one with the most tasks.
 pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Result<Content, Error> {
     let now = store.now()?;
+    let own = own_workflows(&shared.app);
     let index = shared.index(store)?;
     let since = acquit_core::time::Timestamp(now.0 - 86_400_000 * i64::try_from(DAYS).unwrap_or(0));
-    // Tasks that have not ended count however old they are.
-    let recent = |task: &&IndexedTask| task.created >= since || !task.standing.is_over();
-    let own = own_workflows(&shared.app);
     let mut names: BTreeMap<String, usize> = own.keys().map(|name| (name.clone(), 0)).collect();
-    for task in index.all().filter(recent) {
-        *names.entry(task.workflow.to_string()).or_default() += 1;
+    names.extend(index.names(Named::Workflow).map(|(name, _)| (name.to_owned(), 0)));
+    for (key, group) in index.groups().iter().rev().take_while(|(key, _)| key.day >= day(since)) {
+        *names.entry(key.workflow.to_string()).or_default() += group.tasks.len();
     }
     let most = names.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name.clone());
     let Some(chosen) = name.map(str::to_owned).or(most) else {
@@ -42,7 +42,9 @@ pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Re
             known: names.keys().cloned().collect::<Vec<_>>().join(", "),
         })?,
     };
-    let flow = flow(index.all().filter(recent).filter(|task| *task.workflow == *chosen), &workflow, now);
+    // Tasks that have not ended count however old they are.
+    let selected = Selection { since, project: "", workflow: &chosen, all_open: true };
+    let flow = shared.sums().flows.sum(&index, selected, now).of(&workflow);
     drop(index);
     let body = html! {
         div #head .head data-live { (head(&workflow, &flow)) }

@@ -1,5 +1,6 @@
 //! What forms of the dashboard do: add tasks, retry, reject, find, pause.
 
+use acquit_core::fleet::{Need, Worker, WorkerState};
 use acquit_core::task::State;
 
 use crate::browser::Served;
@@ -86,7 +87,7 @@ fn a_task_is_added_on_a_page_and_run() {
     let wish = sandbox.task().seed.wish;
     assert_eq!((wish.title.as_str(), wish.description.as_str()), ("Add <b>it</b>", "all\nof it"));
     assert_eq!(wish.tags, ["a b", "c"]);
-    // The daemon runs it, and its page says where it stands.
+    // The daemon runs it, and its page shows its status.
     browser.until("/tasks/T-1", |page| page.contains("Which colour?") && page.contains("$1.50"));
     // A repository that no task is of is not one of those.
     let other = browser.submit(&page, "/new", &[("title", "x"), ("project", "/etc")]);
@@ -112,11 +113,21 @@ fn rejecting_says_where_it_leads_and_goes_there_and_names_the_commit() {
     let own = format!("http://127.0.0.1:{}", served.port());
     let refused = browser.post(path, &[("Origin", &own)], &stale);
     assert_eq!(refused.status, 409);
-    assert!(refused.body.contains("look at the request again"), "{}", refused.body);
+    assert!(refused.body.contains("read the request again"), "{}", refused.body);
     assert!(matches!(sandbox.task().state, State::Waiting { .. }));
-    assert_eq!(browser.submit(&inbox, path, &[("reason", "Write it twice")]).status, 303);
+    // Comments on lines of the diff are reason enough, and the agent is told where they belong.
+    let diff = browser.get("/tasks/T-1/diff");
+    assert!(
+        diff.body.contains("Comment on lines 1") && diff.body.contains("Send back to code"),
+        "{}",
+        diff.body
+    );
+    assert_eq!(browser.submit(&diff, path, &[]).status, 400);
+    assert_eq!(browser.submit(&diff, path, &[("comment%3Awork.txt%3A1", "Write it twice")]).status, 303);
     let page = browser.until("/tasks/T-1", |page| page.contains("+second"));
-    assert!(page.contains("Write it twice"), "{page}");
+    assert!(page.contains("work.txt:1: Write it twice"), "{page}");
+    let prompt = common::read(&sandbox.leg_file(2, "prompt.md"));
+    assert!(prompt.contains("work.txt:1: Write it twice"), "{prompt}");
     // The first form is about a request that is answered.
     let late = browser.submit(&inbox, "/tasks/T-1/approve", &[]);
     assert_eq!(late.status, 409);
@@ -152,11 +163,30 @@ fn tasks_are_found_retried_and_compared_and_schedules_paused() {
     assert!(flow.contains("2 rejected") && flow.contains("2 back") && flow.contains("T-3"), "{flow}");
     let agents = browser.get("/agents").body;
     assert!(agents.contains("claude") && agents.contains("too few to say"), "{agents}");
+    assert!(agents.contains("By week") && agents.contains("1 of 1"), "{agents}");
     let workers = browser.get("/workers").body;
     assert!(
         workers.contains("1 leg running on 1 machine") && workers.contains("Warn about accounts"),
         "{workers}"
     );
+    let worker = Worker {
+        name: "big".to_owned(),
+        process: "1".to_owned(),
+        host: "stone".to_owned(),
+        version: "1".to_owned(),
+        slots: 3,
+        state: WorkerState::Working,
+        offers: vec![Need::Label("gpu".to_owned()), Need::Agent("claude".to_owned())],
+        lacks: std::collections::BTreeMap::new(),
+    };
+    let store = rusqlite::Connection::open(office.sandbox.place("acquit/acquit.db")).unwrap();
+    let body = serde_json::to_string(&worker).unwrap();
+    let sql = "insert into workers (name, process, seen, offers, body) values ('big', '1', 0, '[]', ?1)";
+    store.execute(sql, [body]).unwrap();
+    let workers = browser.get("/workers").body;
+    for shown in ["0 of 3", "gpu", "stone", " silent"] {
+        assert!(workers.contains(shown), "{shown}: {workers}");
+    }
     let settings = browser.get("/settings").body;
     assert!(settings.contains("agents.codex.script") && settings.contains("acquit.toml:"), "{settings}");
 
@@ -185,4 +215,11 @@ fn tasks_are_found_retried_and_compared_and_schedules_paused() {
         let page = browser.get("/tasks/T-5").body;
         (page.contains("Keep the old format") && page.contains("queued</span>")).then_some(())
     });
+    // The same task for two agents, to compare them.
+    let page = browser.get("/new");
+    let fields = [("title", "Twice"), ("workflow", "feature"), ("agent", "claude"), ("also", "codex")];
+    let added = browser.submit(&page, "/new", &fields);
+    assert_eq!((added.status, added.header("location")), (303, "/?q=Twice".to_owned()), "{}", added.body);
+    let found = browser.get("/?q=Twice").body;
+    assert!(found.contains("id=\"task-T-8\"") && found.contains("id=\"task-T-9\""), "{found}");
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use acquit_app::figures::Bill;
 use acquit_app::stats::{self, Which};
 use acquit_app::{doctor, settings};
 use acquit_core::store::Filter;
@@ -31,7 +32,12 @@ pub fn routes() -> Vec<Route> {
         get("/projects", "listProjects", "List repositories that have tasks", projects),
         get("/workflows", "listWorkflows", "List workflows of a repository", workflows),
         get("/workflows/{name}", "getWorkflow", "Show a workflow with its stages", workflow),
-        get("/stats", "getStats", "Show cost, time and success by workflow, agent and model", costs),
+        get(
+            "/stats",
+            "getStats",
+            "Show cost, time and success by project, workflow, agent and model, and agents compared",
+            costs,
+        ),
         get("/agents", "listAgents", "List coding agents that are installed or configured", agents),
         get("/settings", "listSettings", "List settings in effect with their origin", list_settings),
         get("/doctor", "getDoctor", "Show what this machine can enforce and what it lacks", examine),
@@ -126,12 +132,38 @@ answer! {
         more: bool,
         /// Cost in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
+        /// By project. Each task counts once.
+        projects: BTreeMap<String, Group>,
         /// By workflow. Each task counts once.
         workflows: BTreeMap<String, Group>,
         /// By agent. Each leg counts.
         agents: BTreeMap<String, Group>,
         /// By model. Each leg counts.
         models: BTreeMap<String, Group>,
+        /// Agents compared by model.
+        compared: Vec<Contender>,
+    }
+
+    /// Results of an agent with a model. A task counts for the agent and model that first wrote its change.
+    Contender {
+        /// Agent.
+        agent: String,
+        /// Model.
+        model: String,
+        /// Finished tasks, without cancelled ones.
+        tasks: u64,
+        /// Completed tasks among them.
+        done: u64,
+        /// First attempts at gated stages.
+        first_tries: u64,
+        /// First attempts that passed their gates.
+        first_passed: u64,
+        /// Legs that fixed what gates rejected.
+        fixes: u64,
+        /// Cost in millionths of a dollar, including failed work.
+        cost_micros: u64,
+        /// Median run time of a task in milliseconds.
+        median_ms: Option<u64>,
     }
 
     /// A group of tasks or legs.
@@ -338,12 +370,27 @@ fn targets(way: &acquit_core::workflow::Transition) -> String {
     way.to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+fn contender(one: stats::Contender) -> Contender {
+    let median = one.results.median();
+    Contender {
+        agent: one.agent,
+        model: one.model,
+        tasks: one.results.tasks,
+        done: one.results.done,
+        first_tries: one.results.first_tries,
+        first_passed: one.results.first_passed,
+        fixes: one.results.fixes,
+        cost_micros: one.results.cost,
+        median_ms: median.map(|median| u64::try_from(median.as_millis()).unwrap_or(u64::MAX)),
+    }
+}
+
 fn costs(cx: &mut Context<'_>, _: &At, query: StatsQuery) -> Result<Stats, Problem> {
     let since = query.days.map(|days| Span::from(u64::from(days) * 86_400_000));
     let which = Which { all_projects: true, since, limit: query.limit.unwrap_or(1_000) };
     let stats = stats::stats(cx.app, cx.store, which)?;
-    let groups = |groups: BTreeMap<String, stats::Group>| {
-        let group = |(name, group): (String, stats::Group)| {
+    let groups = |groups: BTreeMap<String, Bill>| {
+        let group = |(name, group): (String, Bill)| {
             let shown = Group {
                 count: group.count,
                 succeeded: group.succeeded,
@@ -360,9 +407,11 @@ fn costs(cx: &mut Context<'_>, _: &At, query: StatsQuery) -> Result<Stats, Probl
         tasks: stats.tasks,
         more: stats.more,
         cost_micros: stats.cost_micros,
+        projects: groups(stats.projects),
         workflows: groups(stats.workflows),
         agents: groups(stats.agents),
         models: groups(stats.models),
+        compared: stats.compared.into_iter().map(contender).collect(),
     })
 }
 

@@ -20,6 +20,7 @@ mod schema;
 mod stream;
 mod tasks;
 mod types;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +64,8 @@ impl Api {
     /// Creates the API.
     pub fn new() -> Self {
         let routes: Vec<Route> =
-            [tasks::routes(), actions::routes(), schedules::routes(), look::routes()].concat();
+            [tasks::routes(), actions::routes(), schedules::routes(), workers::routes(), look::routes()]
+                .concat();
         let (document, schemas) = openapi::document(&routes);
         let document = serde_json::to_string_pretty(&document).unwrap_or_default();
         Self { routes, schemas, document, reads: Limiter::new(READS), writes: Limiter::new(WRITES) }

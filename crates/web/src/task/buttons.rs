@@ -6,6 +6,7 @@ use acquit_core::task::{End, State};
 use maud::{Markup, html};
 
 use super::view::View;
+use crate::actions::can_retry;
 use crate::words;
 
 /// Renders the buttons of a task's page.
@@ -32,14 +33,6 @@ pub(super) fn buttons(view: &View<'_>) -> Markup {
         @if requested { (form("feedback", "Fetch review comments", false)) }
         @if can_retry(&task.state) { (retry(view)) }
         @if view.has_diff() { a.btn href={ "/tasks/" (id) "/diff" } { "Diff" } }
-    }
-}
-
-fn can_retry(state: &State) -> bool {
-    match state {
-        State::Waiting { .. } | State::Blocked { .. } => true,
-        State::Ended { end } => !matches!(end, End::Done),
-        State::New | State::Working { .. } => false,
     }
 }
 

@@ -46,9 +46,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         None => Vec::new(),
     };
     let subject = match &task.state {
-        State::Waiting { request } => {
-            Some(request::Subject::read(shared, store, &task, &definition, request)?)
-        }
+        State::Waiting { request } => Some(request::Subject::read(shared, store, &task, request)?),
         _ => None,
     };
     let view =
@@ -61,7 +59,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         }
         (route::route(&task, &legs, &definition.workflow, sign, now))
         @if let (State::Waiting { request }, Some(subject)) = (&task.state, &subject) {
-            article.panel.asks id={ "request-" (id) "-" (request.number) } data-live { (request::article(&task, request, subject, "task", now)) }
+            article.panel.asks id={ "request-" (id) "-" (request.number) } data-live { (request::article(&task, request, subject, request::Sent::From("task"), now)) }
         }
         div.task {
             div.column {

@@ -1,0 +1,98 @@
+//! What open requests are about, read once: the workflow, the verdicts of gates, and when they were opened.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use acquit_app::Error;
+use acquit_app::answer::{Leads, leads};
+use acquit_app::history::history;
+use acquit_core::gate::Verdict;
+use acquit_core::human_request::{Answer, HumanRequest};
+use acquit_core::ids::TaskId;
+use acquit_core::store::Store;
+use acquit_core::task::Task;
+use acquit_core::time::Timestamp;
+use acquit_core::workflow::Workflow;
+
+use crate::page::Sign;
+
+/// Maximum number of requests whose background is kept.
+const KEPT: usize = 500;
+
+/// What an open request is about. It does not change while the request is open.
+pub struct Background {
+    /// Workflow of the task.
+    pub workflow: Workflow,
+    /// Newest verdict of each gate.
+    pub marks: Vec<GateMark>,
+    /// When the request was opened.
+    pub asked: Option<Timestamp>,
+}
+
+/// A gate's newest verdict in short.
+pub struct GateMark {
+    /// Name of the gate.
+    pub gate: String,
+    /// Its verdict.
+    pub sign: Sign,
+    /// Number of tests that fail without the change.
+    pub red: usize,
+}
+
+/// The number of a request, its commit, and what was read.
+type Known = (u32, String, Arc<Background>);
+
+/// Background of open requests, by task. It needs all events of the task, so it is read once.
+#[derive(Default)]
+pub struct Requests(Mutex<BTreeMap<TaskId, Known>>);
+
+impl Background {
+    /// Returns the stage that a rejection leads back to, if it leads to one.
+    pub fn sends_back(&self, task: &Task) -> Option<String> {
+        let rejected = Answer::Reject { reason: String::new() };
+        match leads(task, &self.workflow, rejected) {
+            Some(Leads::Stage { stage, .. }) => Some(stage),
+            Some(Leads::Done | Leads::Ends | Leads::Asks) | None => None,
+        }
+    }
+}
+
+impl Requests {
+    /// Returns the background of the open request of a task.
+    pub fn get(
+        &self,
+        store: &mut dyn Store,
+        task: &Task,
+        request: &HumanRequest,
+    ) -> Result<Arc<Background>, Error> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((number, commit, background)) = known().get(&task.id())
+            && (*number, commit) == (request.number, &task.tip)
+        {
+            return Ok(Arc::clone(background));
+        }
+        let history = history(store, task.id())?;
+        let background = Arc::new(Background {
+            workflow: store.definition(task.id())?.workflow,
+            marks: history.newest_verdicts().into_iter().map(GateMark::of).collect(),
+            asked: history.opened.get(&request.number).copied(),
+        });
+        let mut known = known();
+        if known.len() >= KEPT {
+            known.pop_first();
+        }
+        known.insert(task.id(), (request.number, task.tip.clone(), Arc::clone(&background)));
+        Ok(background)
+    }
+}
+
+impl GateMark {
+    fn of(verdict: &Verdict) -> Self {
+        let sign = match (verdict.passed, verdict.rejects()) {
+            (true, _) => Sign::Proven,
+            (false, true) => Sign::Rejected,
+            (false, false) => Sign::Noted,
+        };
+        Self { gate: verdict.gate.to_string(), sign, red: verdict.evidence.red.len() }
+    }
+}
