@@ -214,7 +214,9 @@ fn setup(found: &[Finding]) -> String {
             folder.map_or_else(|| quoted(file), |folder| quoted(&format!("{folder}/{file}")))
         })
         .collect();
-    format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n", quoted(&line), wrapped(&files))
+    let timeout = all.iter().find_map(|(_, setup)| setup.timeout);
+    let timeout = timeout.map(|timeout| format!("timeout = {}\n", quoted(timeout))).unwrap_or_default();
+    format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n{timeout}", quoted(&line), wrapped(&files))
 }
 
 /// Returns the servers that setup and agents may reach, each with the file or setting that names it.

@@ -28,7 +28,8 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     let printer = cli.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     // Before the first commit there is no base to check. And never run files that are not trusted.
-    let then = then.filter(|_| trusted && source.base(&cli.app.runtime.git, None).is_ok());
+    let has_commits = source.base(&cli.app.runtime.git, None).is_ok();
+    let then = then.filter(|_| trusted && has_commits);
     let mut report = serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes });
     if !printer.json {
         for seen in &plan.seen {
@@ -56,11 +57,15 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     if printer.json {
         printer.json(&report);
     } else if exit == Exit::Done {
-        let look = if then.is_some() { "" } else { "`acquit check`, then " };
+        let look = match (then, has_commits) {
+            (Some(_), _) => "",
+            (None, true) => "`acquit check`, then ",
+            (None, false) => "make a first commit, which tasks start from; then ",
+        };
         let run = if plan.has_agent {
             "`acquit run \"what you want\"`"
         } else {
-            "install an agent and run `acquit init --force`; `acquit prove` and `acquit demo` need none"
+            "install an agent and run `acquit init --force`; `acquit demo` needs none"
         };
         printer.say(&format!("next: {look}{run}"));
     }

@@ -1,4 +1,5 @@
-//! Detects Go by `go.mod`. Gates have no network, so setup fetches the modules.
+//! Detects Go by `go.mod`. Gates have no network, so setup fetches the modules. It also compiles everything once, because each
+//! gate starts with the build cache that setup left.
 
 use acquit_run::registry::Manager;
 
@@ -11,10 +12,12 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let requires = text.lines().any(|line| line.trim_start().starts_with("require"));
     // Vendored modules need no server.
     let fetches = requires && !folder.has("vendor/modules.txt");
-    let setup = fetches.then(|| Setup {
-        run: "go mod download".to_owned(),
+    let fetch = if fetches { "go mod download && " } else { "" };
+    let setup = Setup {
+        run: format!("{fetch}(go test -run='^$' ./... || true)"),
         lock_files: [MODULE, "go.sum", "go.work.sum"].into_iter().filter(|file| folder.has(file)).collect(),
-    });
+        timeout: None,
+    };
     let mut gates =
         vec![Gate::new("build", "go build ./..."), Gate { name: "vet", ..Gate::new("lint", "go vet ./...") }];
     // Its output tells packages that do not compile from tests that fail, so no build is needed first.
@@ -25,7 +28,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         by: MODULE.to_owned(),
         gates,
         managers: if fetches { vec![Manager::Go] } else { Vec::new() },
-        setup,
+        setup: Some(setup),
         leaves: Vec::new(),
     })
 }

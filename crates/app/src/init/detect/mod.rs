@@ -25,9 +25,14 @@ const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api
 /// Maximum number of packages. For more, a person must write the gates.
 const MOST_PACKAGES: usize = 40;
 
-/// Output of the placeholder gate that is written if nothing was detected.
-pub const UNRECOGNISED: &str =
-    "edit .acquit/acquit.toml: the gate test has to say how this repository is tested";
+/// Command of the placeholder gate that is written if nothing was detected.
+const PLACEHOLDER: &str =
+    "echo 'edit .acquit/acquit.toml: the gate test has to say how this repository is tested' && exit 1";
+
+/// Returns whether a command is that of the placeholder gate.
+pub fn is_placeholder(command: &acquit_core::gate::Command) -> bool {
+    matches!(command, acquit_core::gate::Command::Shell(line) if line == PLACEHOLDER)
+}
 
 /// Language or build tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +194,7 @@ impl Gate {
             why: Some(
                 "How this repository is tested was not recognised, so nothing passes until `run` says it.",
             ),
-            ..Self::new("test", format!("echo '{UNRECOGNISED}' && exit 1"))
+            ..Self::new("test", PLACEHOLDER)
         }
     }
 }
@@ -200,6 +205,8 @@ pub(super) struct Setup {
     pub(super) run: String,
     /// Files whose change requires another run.
     pub(super) lock_files: Vec<&'static str>,
+    /// Timeout, if the default is too short.
+    pub(super) timeout: Option<&'static str>,
 }
 
 /// Inspects the top of the repository and well-known folders in it. Adds notes for the user.

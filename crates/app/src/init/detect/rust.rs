@@ -1,4 +1,5 @@
-//! Detects Rust by `Cargo.toml`. Gates have no network, so setup fetches the dependencies.
+//! Detects Rust by `Cargo.toml`. Gates have no network, so setup fetches the dependencies. It also builds them, because every gate
+//! starts with the target folder that setup left; without it each would build all dependencies again.
 
 use acquit_run::registry::Manager;
 
@@ -51,9 +52,12 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     };
     gates.extend(proving.map(|gate| gate.timeout(BUILDING)));
     let lock = folder.has_cloned("Cargo.lock");
+    let fetch = if lock { "cargo fetch --locked" } else { "cargo fetch" };
     let setup = Setup {
-        run: if lock { "cargo fetch --locked" } else { "cargo fetch" }.to_owned(),
+        // What does not compile is for the gates to say.
+        run: format!("{fetch} && (cargo test{all} --no-run; cargo clippy{all} {linted}; true)"),
         lock_files: vec![if lock { "Cargo.lock" } else { MANIFEST }],
+        timeout: Some(BUILDING),
     };
     let fetches = lock || has_dependencies(&manifest);
     Some(Finding {
