@@ -47,7 +47,8 @@ pub fn follow(
 ) -> Result<Task, Error> {
     let interrupt = Interrupt::listen().map_err(Error::Signals)?;
     let story = match part {
-        Part::Runs | Part::Judges => Story::Beside,
+        Part::Runs => Story::Beside,
+        Part::Judges => Story::Progress,
         Part::Watches => Story::Asked,
     };
     let mut view = View { follower: Follower::new(printer, level, story), seen: after, leg: None, read: 0 };

@@ -1,7 +1,7 @@
 //! Stop hooks of agents: send an agent back with the problems if it ends its turn too early.
 //!
 //! Each agent has its own hook format; [`Agent`] knows them. The agent's message is untrusted input: its size is
-//! limited, and only the session name is read from it. *An agent is never sent back forever*: acquit counts per
+//! limited, and only the session name and how the turn ended are read from it. *An agent is never sent back forever*: acquit counts per
 //! session, and lets the agent end after [`MOST_IN_A_ROW`] times without success and [`MOST_IN_ALL`] times in total,
 //! whatever the agent claims about earlier hooks.
 
@@ -37,6 +37,8 @@ pub struct Turn {
     pub session: String,
     /// Whether the agent says that a hook already sent it back in this turn.
     pub again: bool,
+    /// Whether the agent says that its user stopped it, or that it failed. It does not claim to be done then.
+    pub broken_off: bool,
 }
 
 impl Turn {
@@ -48,8 +50,10 @@ impl Turn {
         let name = word("session_id").or_else(|| word("conversation_id")).unwrap_or_default();
         let again = value.get("stop_hook_active").and_then(Value::as_bool).unwrap_or_default()
             || value.get("loop_count").and_then(Value::as_u64).unwrap_or_default() > 0;
+        // Cursor calls its hook for every end; the others only for those of the agent itself.
+        let broken_off = word("status").is_some_and(|status| status != "completed");
         let of = format!("{agent:?}\0{name}\0{}", here.display());
-        Self { session: hex::encode(&Sha256::digest(of.as_bytes())[..16]), again }
+        Self { session: hex::encode(&Sha256::digest(of.as_bytes())[..16]), again, broken_off }
     }
 }
 
@@ -180,7 +184,7 @@ mod tests {
     use super::*;
 
     fn turn(again: bool) -> Turn {
-        Turn { session: "s".to_owned(), again }
+        Turn { session: "s".to_owned(), again, broken_off: false }
     }
 
     #[test]
@@ -213,6 +217,11 @@ mod tests {
             assert_eq!(read(odd).session.len(), 32, "{odd}");
         }
         assert!(Turn::read(Agent::Cursor, br#"{"loop_count":1}"#, Path::new("/x")).again);
+        for (status, broken_off) in [("completed", false), ("aborted", true), ("error", true)] {
+            let message = format!(r#"{{"status":"{status}"}}"#);
+            let turn = Turn::read(Agent::Cursor, message.as_bytes(), Path::new("/x"));
+            assert_eq!(turn.broken_off, broken_off, "{status}");
+        }
     }
 
     #[test]

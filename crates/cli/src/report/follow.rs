@@ -25,6 +25,8 @@ pub enum Story {
     Asked,
     /// To stderr, beside the command's result.
     Beside,
+    /// To stderr, and only how far it is: the command's result has the rest.
+    Progress,
 }
 
 /// What a task's newest leg is doing.
@@ -76,6 +78,12 @@ impl Follower {
             return self.printer.json_line(&with_summary(event));
         }
         let lines = match &event.body {
+            Body::Change { change } if self.story == Story::Progress => {
+                self.change(change);
+                (self.stage, self.doing) = ("judging".to_owned(), String::new());
+                Vec::new()
+            }
+            Body::Gate { verdict } if self.story == Story::Progress => vec![self.progress(verdict)],
             Body::Change { change } => self.change(change),
             Body::Gate { verdict } => self.printer.gate(verdict),
             Body::AgentStarted { agent, .. } => {
@@ -95,12 +103,19 @@ impl Follower {
                 let words = text::line(&event.body.summary(), NOTICE);
                 vec![format!("  {}", self.printer.paint(Look::Notable, &words))]
             }
-            Body::Notice { level, text } => {
+            Body::Notice { level, text, .. } => {
                 let look = if *level >= Level::Warning { Look::Notable } else { Look::Faint };
                 vec![format!("  {}", self.printer.paint(look, &text::line(text, NOTICE)))]
             }
         };
         self.lines(&lines);
+    }
+
+    /// Returns how a gate ended, without its evidence.
+    fn progress(&self, verdict: &acquit_core::gate::Verdict) -> String {
+        let ended = if verdict.passed { "done" } else { "found something" };
+        let took = if verdict.reused.is_some() { "cached".to_owned() } else { verdict.took.to_string() };
+        self.faint(&format!("{}: {ended} · {took}", verdict.gate))
     }
 
     /// Prints an item of an agent's output.
@@ -278,7 +293,7 @@ impl Follower {
         for line in lines {
             match self.story {
                 Story::Asked => self.printer.data(line),
-                Story::Beside => self.printer.say(line),
+                Story::Beside | Story::Progress => self.printer.say(line),
             }
         }
     }

@@ -112,6 +112,10 @@ fn answer_hook(cli: &Cli, args: &Proved, agent: hook::Agent) -> Exit {
     // Unreadable input means a session without a name.
     let _ = std::io::stdin().lock().take(hook::LARGEST).read_to_end(&mut bytes);
     let turn = Turn::read(agent, &bytes, &cli.app.surroundings.here);
+    if turn.broken_off {
+        cli.printer.document(&Answer::Let(String::new()).in_words_of(agent).to_string());
+        return Exit::Done;
+    }
     let home = &cli.app.runtime.home;
     let count = Count::load(home, &turn);
     let answer = match run(cli, args, Empty::Pass) {

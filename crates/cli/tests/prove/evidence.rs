@@ -61,10 +61,14 @@ fn a_statement_fits_the_repository_it_was_made_in_and_nothing_else() {
 
 /// The answer to the hook of an agent.
 fn hook(sandbox: &Sandbox, agent: &str, message: &Value) -> Value {
-    let mut command: Command = sandbox.command(&["prove", "--hook", agent]);
+    answer(sandbox.command(&["prove", "--hook", agent]), message.to_string().as_bytes())
+}
+
+/// The answer of a hook's command: one JSON document on stdout, and exit code 0.
+fn answer(mut command: Command, message: &[u8]) -> Value {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(message.to_string().as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(message).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -98,6 +102,51 @@ fn an_agent_is_sent_back_a_bounded_number_of_times() {
     sandbox.repo.write(".acquit/acquit.toml", "[gates.test]\nrun = 7\n");
     let answer = hook(&sandbox, "gemini", &json!({}));
     assert!(answer["systemMessage"].as_str().unwrap().contains("could not judge"), "{answer}");
+}
+
+/// By Cursor's documentation of hooks: `.cursor/hooks.json` has `version` 1 and commands by event; a command runs in the project's
+/// root and gets the event as JSON; `stop` has `status` (completed, aborted, error) and `loop_count`, and may answer with
+/// `followup_message`, which Cursor submits as the next message, at most `loop_limit` times.
+#[test]
+fn cursor_is_sent_back_by_its_documented_protocol() {
+    let sandbox = package();
+    sandbox.acquit(&["init", "--hooks", "cursor"]).must(0);
+    let file = fs::read_to_string(sandbox.repo.path().join(".cursor/hooks.json")).unwrap();
+    let settings: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(settings["version"], 1, "{settings}");
+    let hooks = settings["hooks"].as_object().unwrap();
+    assert_eq!(hooks.keys().collect::<Vec<_>>(), ["stop"], "{settings}");
+    let [hook] = &hooks["stop"].as_array().unwrap()[..] else { panic!("{settings}") };
+    assert!(hook["loop_limit"].as_u64().is_some() && hook["timeout"].as_u64().is_some(), "{settings}");
+    sandbox.repo.commit("the hook");
+    sandbox.repo.write("sum.js", BROKEN);
+
+    // As Cursor runs it: by a shell, in the root of the project.
+    let run = |status: &str, loops: u64| {
+        let mut command = sandbox.program("sh");
+        let bin = crate::common::binary().parent().unwrap().to_owned();
+        command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+        command.args(["-c", hook["command"].as_str().unwrap()]).current_dir(sandbox.repo.path());
+        let message = json!({
+            "conversation_id": "668320d2-2fd8-4888-b33c-2a466fec86e7", "generation_id": "490b90b7-a2ce-4c2c",
+            "model": "some-model", "hook_event_name": "stop", "cursor_version": "3.7.21",
+            "workspace_roots": [sandbox.repo.path()], "user_email": null, "transcript_path": null,
+            "status": status, "loop_count": loops,
+        });
+        // On some systems a byte order mark comes first.
+        answer(command, format!("\u{feff}{message}").as_bytes())
+    };
+    // Who was stopped by a person does not claim to be done.
+    assert_eq!(run("aborted", 0), json!({}));
+    assert_eq!(run("error", 0), json!({}));
+    for loops in 0..3 {
+        let answer = run("completed", loops);
+        assert_eq!(answer.as_object().unwrap().len(), 1, "{answer}");
+        assert!(answer["followup_message"].as_str().unwrap().contains("two"), "{answer}");
+    }
+    assert_eq!(run("completed", 3), json!({}), "it may end after three times");
+    sandbox.repo.write("sum.js", MENDED);
+    assert_eq!(run("completed", 1), json!({}));
 }
 
 #[test]
