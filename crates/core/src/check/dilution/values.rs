@@ -53,6 +53,9 @@ fn settings<'a>(file: &'a FileChange, name: &str, side: Side) -> Vec<Setting<'a>
     static PAIR: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r#"^\s*-?\s*["'<]?([\w@/.$-]+(?: [\w-]+)?)(?:["']?\s*[:=]|>)\s*(.*?)[,;]?\s*$"#)
     });
+    static INSIDE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r#"[{,]\s*["']?([\w@/.-]+)["']?\s*:\s*(\[[^\]]*\]|"[^"]*"|'[^']*'|[\w.]+)"#)
+    });
     static SECTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\[+([^\[\]\x22',]+)\]+\s*$"));
     static LINTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -78,6 +81,12 @@ fn settings<'a>(file: &'a FileChange, name: &str, side: Side) -> Vec<Setting<'a>
             counts = LINTS.is_match(section[1].trim());
             open.clear();
             continue;
+        }
+        // Objects that stand on one line: `module.exports = [{ ignores: ['**/*'] }]`.
+        if counts && line.side == side && trimmed.contains('{') {
+            let inside = INSIDE.captures_iter(trimmed);
+            let inside = inside.map(|pair| (pair[1].to_owned(), pair[2].to_owned()));
+            found.extend(inside.map(|(key, value)| Setting { line, key, own: true, value }));
         }
         let column = text.len() - trimmed.len();
         open.retain(|(other, _)| *other < column);

@@ -68,6 +68,17 @@ fn settings_that_demand_less_are_seen() {
         (".eslintrc.json", "  \"max-lines\": [\"error\", 100],\n", "  \"max-lines\": [\"error\", 900],\n"),
         ("eslint.config.js", "  'no-eval': ['error', {}],\n", "  'no-eval': ['warn', {}],\n"),
         (".eslintrc.json", "{\n}\n", "{\n  \"no-eval\": \"off\"\n}\n"),
+        // Objects that stand on one line.
+        (
+            "eslint.config.js",
+            "module.exports = preset({ ts: true })\n",
+            "module.exports = [{ ignores: ['**/*'] }]\n",
+        ),
+        (
+            "eslint.config.mjs",
+            "export default [preset];\n",
+            "export default [preset, { rules: { 'no-eval': 'off' } }];\n",
+        ),
         ("Cargo.toml", "[lints.rust]\nunsafe_code = \"forbid\"\n", "[lints.rust]\nunsafe_code = \"allow\"\n"),
         (
             "Cargo.toml",
