@@ -1,7 +1,7 @@
-//! Errors of the use cases. `hint.rs` has the hints for users.
+//! Errors of the use cases. `advice.rs` says who has to fix each, and how.
 
+mod advice;
 mod disk;
-mod hint;
 mod missing;
 mod refused;
 
@@ -12,7 +12,7 @@ use acquit_core::ids::{Name, TaskId};
 use acquit_core::store;
 use acquit_core::toml_reader::Mistakes;
 use acquit_run::{git, harness, process};
-use acquit_store::{CopyError, OpenError};
+use acquit_store::CopyError;
 
 use crate::init;
 use missing::{finding, lines};
@@ -160,7 +160,7 @@ pub enum Error {
         source: acquit_core::check::dilution::BadPermit,
     },
     /// The task cannot do that in its current state.
-    #[error("do that with {task}")]
+    #[error("change {task}")]
     Illegal {
         /// Task id.
         task: TaskId,
@@ -472,115 +472,11 @@ pub enum Error {
     Signals(#[source] std::io::Error),
 }
 
-impl Error {
-    /// Returns the kind of the error.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NoHome
-            | Self::Worker(_)
-            | Self::NotLoopback { .. }
-            | Self::Token(_)
-            | Self::NoTerminal
-            | Self::SandboxOfHome { .. }
-            | Self::SandboxOfSecrets { .. }
-            | Self::NotDelivered { .. }
-            | Self::DirtyCheckout { .. }
-            | Self::StoreText
-            | Self::Init(
-                init::Error::Exists(_) | init::Error::NotAFolder(_) | init::Error::Settings { .. },
-            )
-            | Self::Illegal { .. }
-            | Self::NotInitialised(_)
-            | Self::Untrusted { .. }
-            | Self::TrustUnasked
-            | Self::NoAnswer(_)
-            | Self::Mistakes(_)
-            | Self::NoWorkflow { .. }
-            | Self::StageGone { .. }
-            | Self::NoSuch { .. }
-            | Self::Answered { .. }
-            | Self::WorkChanged { .. }
-            | Self::NoBaseBranch { .. }
-            | Self::OnlyForNew { .. }
-            | Self::WhichWorkflow(_)
-            | Self::NoCategory { .. }
-            | Self::OtherService { .. }
-            | Self::NoCategoryToday { .. }
-            | Self::UnknownCategory { .. }
-            | Self::NoSchedule { .. }
-            | Self::NoZone { .. }
-            | Self::NoServices
-            | Self::Lacking(_)
-            | Self::NotReady(_)
-            | Self::EmptyTitle
-            | Self::NothingToReview { .. }
-            | Self::Permit { .. }
-            | Self::Statement { .. }
-            | Self::OtherRequest { .. }
-            | Self::NoRequest(_)
-            | Self::HooksPath { .. }
-            | Self::NoLeg { .. }
-            | Self::NoTask(_)
-            | Self::Prompt(_)
-            | Self::NoSection { .. }
-            | Self::NotShipped { .. }
-            | Self::NoValue { .. }
-            | Self::ProjectFile { .. }
-            | Self::OpenStore { source: OpenError::Moved { .. }, .. }
-            | Self::Copy(
-                CopyError::Open(OpenError::Moved { .. })
-                | CopyError::Exists { .. }
-                | CopyError::NoBackup { .. }
-                | CopyError::NotEmpty { .. }
-                | CopyError::Same
-                | CopyError::Running { .. },
-            ) => Kind::Usage,
-            Self::Git(error) => of_git(error),
-            Self::Output(_)
-            | Self::Here(_)
-            | Self::Exe(_)
-            | Self::OpenStore { .. }
-            | Self::Copy(_)
-            | Self::OtherStore { .. }
-            | Self::Pinned(_)
-            | Self::Fleet(_)
-            | Self::Retention(_)
-            | Self::Store(_)
-            | Self::Process(_)
-            | Self::Harness(_)
-            | Self::Workspace { .. }
-            | Self::Forge { .. }
-            | Self::Mirror(_)
-            | Self::BusyNight { .. }
-            | Self::Request { .. }
-            | Self::Comment { .. }
-            | Self::Service(_)
-            | Self::Init(init::Error::File { .. })
-            | Self::File { .. }
-            | Self::Listen { .. }
-            | Self::Stalled { .. }
-            | Self::Signals(_) => Kind::Internal,
-        }
-    }
-}
-
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
             store::Error::NoTask(task) => Self::NoTask(task),
             error => Self::Store(error),
         }
-    }
-}
-
-/// An unusable repository is the user's choice; a failing git is not.
-fn of_git(error: &git::Error) -> Kind {
-    match error {
-        git::Error::Start(_)
-        | git::Error::Failed { .. }
-        | git::Error::TimedOut { .. }
-        | git::Error::TooMuchOutput { .. }
-        | git::Error::Unexpected { .. } => Kind::Internal,
-        _ => Kind::Usage,
     }
 }

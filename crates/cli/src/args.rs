@@ -6,6 +6,7 @@ use acquit_core::ids::{Name, TaskId};
 
 mod agents;
 mod config;
+mod nested;
 mod nights;
 mod notify;
 mod prompt;
@@ -20,6 +21,7 @@ mod workflow;
 
 pub use agents::Agents;
 pub use config::ConfigVerb;
+pub use nested::suggest_nested;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use notify::NotifyVerb;
 pub use prompt::PromptVerb;

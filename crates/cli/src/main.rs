@@ -54,7 +54,10 @@ fn main() -> ExitCode {
     };
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return usage(&error),
+        Err(mut error) => {
+            args::suggest_nested(&mut error);
+            return usage(&error);
+        }
     };
     if let Verb::Prove { args: args::Proved { directory: Some(directory), .. } } = &args.verb
         && let Err(error) = std::env::set_current_dir(directory)

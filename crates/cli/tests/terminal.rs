@@ -254,7 +254,7 @@ fn the_inbox_walks_through_what_waits_and_each_answer_counts() {
     seen.write_all(b"2\n").expect("typed");
     until_shown(&mut seen, "yes or no");
     seen.write_all(b"y\n").expect("typed");
-    until_shown(&mut seen, "T-1 working");
+    until_shown(&mut seen, "T-1 ready");
     assert!(child.wait().expect("a child").success());
     let said: Vec<String> = sandbox.task().conversation.into_iter().map(|remark| remark.text).collect();
     assert_eq!(said, ["blue", "yes"]);

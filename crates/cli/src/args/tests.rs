@@ -136,3 +136,15 @@ fn a_task_is_done_by_the_same_means_however_it_is_made() {
         assert!(read("opus").is_ok() && read("").is_err() && read("two words").is_err(), "{verb}");
     }
 }
+
+#[test]
+fn a_verb_that_is_below_another_is_suggested_with_it() {
+    let said = |words: &[&str]| {
+        let mut error = Args::try_parse_from(words).expect_err("no such verb");
+        super::suggest_nested(&mut error);
+        error.render().to_string()
+    };
+    assert!(said(&["acquit", "retry", "T-1"]).contains("'task retry'"));
+    assert!(said(&["acquit", "list"]).contains("'task list'"));
+    assert!(said(&["acquit", "merg", "T-1"]).contains("'merge'"));
+}

@@ -57,7 +57,7 @@ impl Printer {
         }
         let base = seed.base.branch.as_deref().unwrap_or("a commit");
         self.data("");
-        self.field("state", &self.state(&task.state));
+        self.field("state", &self.state(&task.state, details.state));
         self.field("workflow", seed.workflow.as_str());
         if let Some(fallback) = task.fallback() {
             self.field("category", &text::visible(&fallback));
@@ -133,7 +133,8 @@ impl Printer {
         self.data(&format!("{} {value}", self.paint(Look::Faint, &format!("{name:<9}"))));
     }
 
-    fn state(self, state: &State) -> String {
+    /// Describes a state. `word` is the one that lists show.
+    fn state(self, state: &State, word: &str) -> String {
         match state {
             State::Ended { end: End::Done } => self.paint(Look::Good, "done"),
             State::Ended { end: End::Failed { reason } } => {
@@ -143,7 +144,7 @@ impl Printer {
                 self.paint(Look::Notable, &format!("cancelled by {by}"))
             }
             State::Ended { end: End::NoImprovement } => self.paint(Look::Notable, "no improvement found"),
-            State::Working { entry, .. } => format!("{} at {}", state.word(), heading(entry)),
+            State::Working { entry, .. } => format!("{word} at {}", heading(entry)),
             State::Waiting { request } if request.is_irreversible() => {
                 let words = format!("blocked: {} cannot be undone and waits for a person", request.stage);
                 self.paint(Look::Notable, &words)
@@ -156,7 +157,7 @@ impl Printer {
                     format!("waits at {} for {}, which mends the same failure", resume.stage, root.task);
                 self.paint(Look::Notable, &words)
             }
-            State::New => state.word().to_owned(),
+            State::New => word.to_owned(),
         }
     }
 
@@ -253,7 +254,11 @@ impl Printer {
                 self.request(task, request);
             }
             state @ State::Blocked { .. } => {
-                self.data(&format!("{} {id} {}", self.paint(Look::Notable, "?"), self.state(state)));
+                self.data(&format!(
+                    "{} {id} {}",
+                    self.paint(Look::Notable, "?"),
+                    self.state(state, state.word())
+                ));
                 self.suggest(task);
             }
             State::Working { cancel: None, .. } => {
@@ -261,7 +266,11 @@ impl Printer {
                 self.suggest(task);
             }
             state @ (State::Ended { .. } | State::Working { .. } | State::New) => {
-                self.data(&format!("{} {id} {}", self.paint(Look::Bad, "✗"), self.state(state)));
+                self.data(&format!(
+                    "{} {id} {}",
+                    self.paint(Look::Bad, "✗"),
+                    self.state(state, state.word())
+                ));
                 self.suggest(task);
             }
         }

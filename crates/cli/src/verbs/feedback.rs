@@ -24,6 +24,6 @@ pub fn feedback(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
         }
         (..) => printer.say(&format!("{new} new comments")),
     }
-    printer.data(&format!("{id} {}", task.state.word()));
+    printer.data(&format!("{id} {}", task.state.idle_word()));
     Ok(Exit::Done)
 }

@@ -77,7 +77,7 @@ fn reply(cli: &Cli, task: TaskId, reply: Reply, pinned: bool) -> Result<Exit, Er
     if cli.printer.json {
         cli.printer.json(&task);
     } else {
-        cli.printer.data(&format!("{} {}", task.id(), task.state.word()));
+        cli.printer.data(&format!("{} {}", task.id(), task.state.idle_word()));
     }
     Ok(Exit::Done)
 }

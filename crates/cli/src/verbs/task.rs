@@ -79,7 +79,7 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
     if printer.json {
         printer.json(&task);
     } else {
-        printer.data(&format!("{} {}", task.id(), task.state.word()));
+        printer.data(&format!("{} {}", task.id(), task.state.idle_word()));
     }
     Ok(Exit::Done)
 }

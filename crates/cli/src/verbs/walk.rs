@@ -49,7 +49,7 @@ pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, E
         match cli.app.reply_to(store, task.id(), request.number, reply) {
             Ok(task) => {
                 answered += 1;
-                cli.printer.data(&format!("{} {}", task.id(), task.state.word()));
+                cli.printer.data(&format!("{} {}", task.id(), task.state.idle_word()));
             }
             // Someone else was faster, or the answer does not fit. Continue with the others.
             Err(error @ (Error::Illegal { .. } | Error::Answered { .. })) => {

@@ -9,7 +9,7 @@ use super::Bench;
 type Deed = (&'static str, &'static str, i32, &'static str);
 
 const DEEDS: &[Deed] = &[
-    ("does nothing", "true", 3, "the agent ended without having changed anything"),
+    ("does nothing", "true", 3, "the agent ended without changing anything"),
     ("fails", "echo oops >&2; exit 3", 3, "the agent bot: exit 3"),
     ("is killed", "kill -9 $$", 3, "the agent bot: ended by signal 9"),
     (

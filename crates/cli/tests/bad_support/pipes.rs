@@ -88,7 +88,7 @@ fn two_acquits_on_one_task_run_it_once() {
     let second = start(&["run", "T-1"]);
     // A harness by itself finds nothing to claim, and ends.
     bench.acquit(&["leg", "--task", "T-1"]).must(0);
-    bench.acquit(&["task", "retry", "T-1"]).must(2).says("failed to do that with T-1");
+    bench.acquit(&["task", "retry", "T-1"]).must(2).says("failed to change T-1");
     File::create(bench.place("go")).unwrap();
     for ran in [wait(first), wait(second)] {
         ran.must(0).says("✓ T-1 is done");
@@ -121,5 +121,5 @@ fn a_cancel_from_elsewhere_ends_a_run() {
     until_file(&bench.place("runs"));
     bench.acquit(&["task", "cancel", "T-1"]).must(0);
     wait(run).must(4).says("cancelled by tester");
-    bench.acquit(&["task", "cancel", "T-1"]).must(2).says("failed to do that with T-1");
+    bench.acquit(&["task", "cancel", "T-1"]).must(2).says("failed to change T-1");
 }

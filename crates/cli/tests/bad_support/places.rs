@@ -170,7 +170,7 @@ fn a_current_folder_that_is_gone_is_told() {
     finish(bench.program("sh").args(["-c", script]))
         .must(5)
         .says("failed to find the current folder")
-        .says("hint: it was removed, or may not be entered: go to a folder that exists");
+        .says("hint: it was removed or cannot be entered: go to another folder");
 }
 
 #[test]

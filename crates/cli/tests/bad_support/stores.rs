@@ -44,7 +44,7 @@ fn a_store_of_a_newer_acquit_is_refused() {
         .acquit(&["task", "list"])
         .must(5)
         .says("the store has version 99, and this acquit knows only ")
-        .says("hint: use the acquit that wrote it, or a newer one");
+        .says("hint: use the version of acquit that wrote it, or a newer one");
 }
 
 #[test]

@@ -7,11 +7,13 @@
 
 pub(crate) mod processes;
 mod ran;
+pub(crate) mod suggestions;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -61,6 +63,8 @@ pub(crate) struct Sandbox {
     pub(crate) repo: Repo,
     started: AtomicU32,
     variables: Vec<(String, String)>,
+    /// The last command that ran to its end, if its suggestions are to be followed.
+    last: Mutex<Option<Ran>>,
 }
 
 /// The binary under test: the one that cargo built, or a copy of it that other users can reach.
@@ -83,7 +87,12 @@ impl Sandbox {
 
     /// One whose repository has this name, and these files in its one commit.
     pub(crate) fn of_files(name: &str, files: &[(&str, &str)]) -> Self {
-        let sandbox = Self { repo: Repo::at(name, &[]), started: AtomicU32::new(0), variables: Vec::new() };
+        let sandbox = Self {
+            repo: Repo::at(name, &[]),
+            started: AtomicU32::new(0),
+            variables: Vec::new(),
+            last: Mutex::new(None),
+        };
         sandbox.repo.write("README.md", "sample\n");
         for (file, text) in files {
             sandbox.repo.write(file, &sandbox.fill(text));
@@ -197,7 +206,11 @@ impl Sandbox {
 
     /// Runs `acquit` to its end.
     pub(crate) fn acquit(&self, args: &[&str]) -> Ran {
-        self.start(args).wait()
+        let ran = self.start(args).wait();
+        if suggestions::is_wanted() && !args.contains(&"--json") {
+            *self.last.lock().expect("no test panicked here") = Some(ran.clone());
+        }
+        ran
     }
 
     /// Runs a new task to its end, which must give this exit code.
@@ -275,6 +288,8 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         if std::thread::panicking() {
             processes::end(&self.place("").to_string_lossy());
+        } else if let Some(ran) = self.last.lock().ok().and_then(|mut last| last.take()) {
+            suggestions::follow_all(self, &ran);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{LOOK, PATIENCE, processes, read};
 const SHOWN: usize = 20_000;
 
 /// A command that has ended.
+#[derive(Clone)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,

@@ -72,7 +72,12 @@ impl Mistake {
     }
 }
 
-/// Makes each of them, one after another, so that the times mean something.
+/// How long it may take until a person is asked about a wrong key, on a machine that does nothing else.
+const WRONG_KEY_LIMIT: Duration = Duration::from_secs(10);
+
+/// Makes each of them, one after another, so that the times mean something. With `ACQUIT_TEST_IDLE`, a wrong key must be asked about
+/// within its limit: with `UPDATE_TABLES=1 ACQUIT_TEST_IDLE=1`, `cargo nextest run -p acquit --test live --ignore-default-filter -j1
+/// asks_at_once` measures all rows, in minutes.
 pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
     let mut rows = Vec::new();
     for &(mistake, called) in mistakes {
@@ -104,6 +109,12 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
             assert!(request.question.contains(&words), "{mistake:?}: no {words:?} in {:?}", request.question);
         }
         assert!(!request.question.contains(KEY));
+        let is_idle = std::env::var_os("ACQUIT_TEST_IDLE").is_some();
+        assert!(
+            !is_idle || mistake != Mistake::WrongKey || took < WRONG_KEY_LIMIT,
+            "{}: asked after {took:?}",
+            agent.adapter()
+        );
         let question = request.question.replace(&live.model.port().to_string(), "PORT");
         rows.push((called, took, question));
     }

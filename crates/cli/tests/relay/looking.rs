@@ -60,7 +60,7 @@ fn tasks_are_added_listed_and_shown() {
     let sandbox = Sandbox::scripted(CODE, GOOD);
     sandbox.acquit(&["task", "list"]).must(0).said("no tasks yet");
     let added = sandbox.acquit(&["task", "add", "Do it", "--description", "with care", "--tag", "x"]);
-    added.must(0).said("T-1 working");
+    added.must(0).said("T-1 ready");
     sandbox.acquit(&["task", "add", "  "]).must(2);
     let list = sandbox.acquit(&["task", "list"]).must(0);
     assert!(list.out.lines().any(|line| line.starts_with("T-1") && line.ends_with("Do it")), "{}", list.out);

@@ -1,6 +1,7 @@
 //! The commands that acquit offers: each is run right after it was printed, in the place where it was printed.
 
-use crate::common::{Ran, SCRIPTED, Sandbox, binary};
+use crate::common::suggestions::{follow, named, offered};
+use crate::common::{Ran, SCRIPTED, Sandbox};
 use crate::{CODE, GOOD};
 
 const PLAN: &str = "[stages.plan]\nmode = \"plan\"\non = { plan_complete = \"done\" }\n";
@@ -8,24 +9,6 @@ const PLANS: &str = "[[plan]]\nstep = [{ output = \"plan.md\", content = \"1. do
 const UNDELIVERED: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"done\" }\n";
 const APPROVAL: &str = "[stages.code]\nmode = \"implement\"\napproval = true\non = { pr_ready = \"deliver\" }\n[stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
 const HUMAN: &str = "[stages.choose]\nkind = \"human\"\nquestion = \"Which?\"\non = { left = \"done\", right = \"failed\" }\n";
-
-/// The commands in an output: what stands after `acquit` in lines such as `  take it:  acquit merge T-1`.
-fn offered(ran: &Ran) -> Vec<String> {
-    let commands = ran.out.lines().filter_map(|line| {
-        let (what, command) = line.strip_prefix("  ")?.split_once(": ")?;
-        let command = command.trim_start();
-        let ours = ["acquit ", "env ", "cd "].iter().any(|front| command.starts_with(front));
-        (ours && !what.contains('·')).then(|| command.to_owned())
-    });
-    commands.collect()
-}
-
-/// The commands that sentences name, as in "added; `acquit run T-1` runs it". Those with a gap to fill in are left out.
-fn named(ran: &Ran) -> Vec<String> {
-    let text = format!("{}\n{}", ran.out, ran.err);
-    let quoted = text.split('`').skip(1).step_by(2).map(str::to_owned);
-    quoted.filter(|words| words.starts_with("acquit ") && !words.contains('…')).collect()
-}
 
 /// Makes a situation, and runs each command that is offered in it, each in a situation of its own.
 #[track_caller]
@@ -38,18 +21,6 @@ fn all_work(least: usize, situation: impl Fn() -> (Sandbox, Ran)) {
         let (sandbox, ran) = situation();
         follow(&sandbox, &commands(&ran)[index]);
     }
-}
-
-/// Runs a command as a person would, by a shell.
-#[track_caller]
-fn follow(sandbox: &Sandbox, command: &str) {
-    let folder = binary().parent().unwrap().to_owned();
-    let mut shell = sandbox.program("sh");
-    shell.args(["-c", command]).env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()));
-    let output = shell.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    // 1, 3 and 4 say how the task stands; 2 and 5 that the command does not work.
-    assert!(matches!(output.status.code(), Some(0 | 1 | 3 | 4)), "{command}: {:?}\n{said}", output.status);
 }
 
 fn ran(sandbox: Sandbox, code: i32) -> (Sandbox, Ran) {

@@ -93,7 +93,7 @@ fn an_agent_that_does_nothing_has_not_succeeded_whatever_it_says() {
     for agent in ["echo said done\n", "echo said\necho '{\"outcome\": \"pr_ready\"}' > $ACQUIT_HANDOFF\n"] {
         let (kind, reason) = refused(agent);
         assert_eq!(kind, "nothing");
-        assert_eq!(reason, "the agent ended without having changed anything (0 tool uses)");
+        assert_eq!(reason, "the agent ended without changing anything (tool uses: 0)");
     }
 }
 

@@ -23,7 +23,7 @@ step = [
         .acquit(&["task", "answer", "T-1", "--approve"])
         .must(2)
         .said("this request takes an answer in words");
-    sandbox.acquit(&["task", "answer", "T-1", "--text", "petrol, please"]).must(0).said("T-1 working");
+    sandbox.acquit(&["task", "answer", "T-1", "--text", "petrol, please"]).must(0).said("T-1 ready");
     sandbox.acquit(&["run", "T-1"]).must(0);
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
     assert!(prompt.contains("Which colour?") && prompt.contains("petrol, please"), "{prompt}");
@@ -31,7 +31,7 @@ step = [
     sandbox
         .acquit(&["task", "answer", "T-1", "--text", "x"])
         .must(2)
-        .said("answering is not possible while the task is done");
+        .said("it is done and cannot be answered");
 }
 
 #[test]
@@ -43,15 +43,12 @@ fn a_retry_begins_anew_with_a_word_for_the_agent() {
         .acquit(&["task", "retry", "T-1", "--stage", "cod"])
         .must(2)
         .said("the workflow has no stage `cod`");
-    sandbox.acquit(&["task", "retry", "T-1", "--note", "mind the gap"]).must(0).said("T-1 working");
+    sandbox.acquit(&["task", "retry", "T-1", "--note", "mind the gap"]).must(0).said("T-1 ready");
     sandbox.acquit(&["run", "T-1"]).must(0);
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
     assert!(prompt.contains("mind the gap"), "{prompt}");
     assert!(prompt.contains("exit 7"), "it knows why the last attempt failed: {prompt}");
-    sandbox
-        .acquit(&["task", "retry", "T-1"])
-        .must(2)
-        .said("trying again is not possible while the task is done");
+    sandbox.acquit(&["task", "retry", "T-1"]).must(2).said("it is done and cannot be retried");
 }
 
 #[test]
@@ -110,7 +107,7 @@ step = [ { write = "work.txt", content = "work\n" }, { outcome = "pr_ready" } ]
     let inbox = sandbox.acquit(&["inbox", "--json"]).must(0).json();
     assert_eq!(inbox[0]["summary"], "short and sweet");
     assert!(inbox[0]["plan"].as_str().unwrap().contains("Two steps."), "{inbox}");
-    sandbox.acquit(&["reject", "T-1", "needs detail"]).must(0).said("T-1 working");
+    sandbox.acquit(&["reject", "T-1", "needs detail"]).must(0).said("T-1 ready");
     sandbox.acquit(&["run", "T-1"]).must(3).said("# Plan B");
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
     assert!(prompt.contains("rejected: needs detail") && prompt.contains("# Plan A"), "{prompt}");

@@ -111,7 +111,7 @@ step = [
     let listed = sandbox.acquit(&["inbox", "--json"]).must(0).json();
     assert_eq!(listed[0]["request"]["ask"]["questions"][0]["options"][1]["name"], "blue");
     sandbox.acquit(&["inbox"]).must(0).said("seen from afar");
-    sandbox.acquit(&["answer", "T-1", "1"]).must(0).said("T-1 working");
+    sandbox.acquit(&["answer", "T-1", "1"]).must(0).said("T-1 ready");
     sandbox.acquit(&["inbox"]).must(0).said("nothing waits for you");
     sandbox.acquit(&["run", "T-1"]).must(0);
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
@@ -156,6 +156,6 @@ step = [
     sandbox.acquit(&["run", "T-1"]).must(3).said("acquit reject T-1");
     sandbox.acquit(&["answer", "T-1", "certainly"]).must(2).said("this request takes approve or reject");
     sandbox.acquit(&["reject", "T-1", "not on a Friday"]).must(0).said("T-1 failed");
-    sandbox.acquit(&["approve", "T-1"]).must(2).said("answering is not possible while the task is failed");
+    sandbox.acquit(&["approve", "T-1"]).must(2).said("it is failed and cannot be answered");
     sandbox.acquit(&["approve", "T-9"]).must(2);
 }

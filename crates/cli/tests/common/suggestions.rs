@@ -1,0 +1,89 @@
+//! The commands that acquit suggests, and following them.
+//!
+//! With `ACQUIT_TEST_FOLLOW` set (`cargo xtask test --follow`), every test of the binary ends by running what the last
+//! command of its world suggested: there, in the state in which it was suggested. `relay/offered` does so for the usual
+//! situations in the ordinary run.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use super::{LOOK, PATIENCE, Ran, Sandbox, binary};
+
+/// Suggestions that do not end by themselves, or that change the machine.
+const NOT_FOLLOWED: [&str; 6] = ["serve", "service", "worker", "top", "mcp", "logs -f"];
+
+/// The commands in an output: what stands after `acquit` in lines such as `  take it:  acquit merge T-1`.
+pub(crate) fn offered(ran: &Ran) -> Vec<String> {
+    let commands = ran.out.lines().filter_map(|line| {
+        let (what, command) = line.strip_prefix("  ")?.split_once(": ")?;
+        let command = command.trim_start();
+        let ours = ["acquit ", "env ", "cd "].iter().any(|front| command.starts_with(front));
+        (ours && !what.contains('·')).then(|| command.to_owned())
+    });
+    commands.collect()
+}
+
+/// The commands that sentences name, as in "added; `acquit run T-1` runs it". Those with a gap to fill in are left out.
+pub(crate) fn named(ran: &Ran) -> Vec<String> {
+    let text = format!("{}\n{}", ran.out, ran.err);
+    let quoted = text.split('`').skip(1).step_by(2).map(str::to_owned);
+    quoted.filter(|words| words.starts_with("acquit ") && !words.contains(['…', '<', '\n'])).collect()
+}
+
+/// Runs a command as a person would, by a shell.
+#[track_caller]
+pub(crate) fn follow(sandbox: &Sandbox, command: &str) {
+    if let Err(why) = try_to_follow(sandbox, command) {
+        panic!("{why}");
+    }
+}
+
+fn try_to_follow(sandbox: &Sandbox, command: &str) -> Result<(), String> {
+    let folder = binary().parent().expect("a folder").to_owned();
+    let mut shell = sandbox.program("sh");
+    let path = shell.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
+    let path = format!("{}:{}", folder.display(), path.unwrap_or_default().to_string_lossy());
+    let said = sandbox.place("said/suggested");
+    let file = std::fs::File::create(&said).expect("a file");
+    shell.args(["-c", command]).env("PATH", path).stdin(Stdio::null());
+    shell.stdout(file.try_clone().expect("a file")).stderr(file);
+    let mut child = shell.spawn().expect("a shell");
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            break status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            return Err(format!("{command}: no end after {PATIENCE:?}"));
+        }
+        std::thread::sleep(LOOK);
+    };
+    // 1, 3 and 4 say how the task stands; 2 and 5 that the command does not work.
+    match status.code() {
+        Some(0 | 1 | 3 | 4) => Ok(()),
+        code => Err(format!("{command}: {code:?}\n{}", super::read(&said))),
+    }
+}
+
+/// Whether tests follow suggestions at their ends.
+pub(super) fn is_wanted() -> bool {
+    std::env::var_os("ACQUIT_TEST_FOLLOW").is_some()
+}
+
+/// Follows what a command suggested at the end of a test.
+pub(super) fn follow_all(sandbox: &Sandbox, ran: &Ran) {
+    let followed = |command: &String| {
+        !NOT_FOLLOWED
+            .iter()
+            .any(|verb| command.starts_with(&format!("acquit {verb}")) || command.contains(" -f"))
+    };
+    let mut commands = [offered(ran), named(ran)].concat();
+    commands.dedup();
+    let wrong: Vec<String> = commands
+        .iter()
+        .filter(|command| followed(command))
+        .filter_map(|command| try_to_follow(sandbox, command).err())
+        .collect();
+    assert!(wrong.is_empty(), "suggested, and does not work: {wrong:#?}\nby:{ran}");
+}
