@@ -10,8 +10,8 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-profile=release
-folder=release
+profile=dist
+folder=dist
 case ${1:-} in
 --dev) profile=dev folder=debug ;;
 '') ;;

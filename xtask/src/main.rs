@@ -25,39 +25,42 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask: the chores of this repository
 
-  cargo xtask test              everything that must hold before a commit: what is needed from outside is
-                                installed (agents: 2.5 GB below the target folder, once), then format, clippy,
-                                tidy rules, docs and all tests
-  cargo xtask test <filter>…    only the tests whose name contains a filter (with a PostgreSQL of their own);
-                                format, clippy, tidy and docs are left out
-  cargo xtask test --fast       the loop of a day, two minutes: format, tidy, the core, the store on SQLite, and all unit tests;
-                                installs nothing
-  cargo xtask soak              the tests that take minutes each, most of it in waiting; not part of `test`
-  cargo xtask tidy              the repository's own rules; each finding says its reason
-  cargo xtask tidy --list       the rules themselves
-  cargo xtask house             modules and how they depend on each other: cycles, sizes, who uses whom
-  cargo xtask bench leg         a whole leg, beside a shell doing the same with `git worktree add`
-  cargo xtask bench handoff     from one agent's exit to the next agent's exec, beside two spawns and three commits
-  cargo xtask bench ingest      a burst of stream JSON: no line lost, bounded memory
-  cargo xtask bench parse       what agents print, read and put into one language, at 200 MB/s and more
-  cargo xtask bench tasks       a task after 5,000 others, beside one after ten; runs them all, so it takes a quarter of an hour
-  cargo xtask bench sandbox     start of a program, compile and test of a crate: inside, beside outside
-                                  --json    one JSON object instead of a table
-                                  --brief   every step once, in seconds, with the debug build: does it still work?
-  cargo xtask vm [<test>…]      tests of limits, and the bombs of the hostile suite, in a virtual machine with Debian and a real systemd
-                                that delegates cgroups; qemu, 800 MB below the target folder, up to an hour
-  cargo xtask gauge [<word>…]   the gates on the labelled changes of corpus/ (those whose name contains a word): which cheats
-                                get through, which honest changes are refused, and every one of them by name
-                                  --json    one JSON object instead of tables
-                                  --again   run everything, also what is known for this binary
-                                  --gates=dilution,secrets   only these
-                                  --real    bug fixes of published packages, which are downloaded, instead
-  cargo xtask screenshots [<folder>]   a picture of every page of the dashboard, below target/screenshots
-  cargo xtask help              this text
+  cargo xtask test              run all checks and tests: format, clippy, tidy, docs, tests. Installs what they need
+                                (agents: 2.5 GB below the target folder, once). Run it before every commit
+  cargo xtask test <filter>…    run only tests whose name contains a filter, with a private PostgreSQL server
+  cargo xtask test --follow [<filter>…]
+                                run tests; each ends by running what its last command suggested
+  cargo xtask test --fast       run format, tidy, the tests of core and store (on SQLite) and all unit tests, in two
+                                minutes; installs nothing
+  cargo xtask soak              run tests that take minutes each and are not part of `test`
+  cargo xtask tidy              check the rules of this repository
+  cargo xtask tidy --list       list the rules with their reasons
+  cargo xtask house             print metrics: module cycles, fan-in and fan-out, sizes, places that an addition touches
+  cargo xtask house --try       compile a copy of the repository with one more gate kind, agent, channel, verb and column
+  cargo xtask bench <name>      measure, and compare with a limit. Names:
+                                  leg       a leg, beside a shell script with `git worktree add`
+                                  handoff   from the end of one agent to the start of the next
+                                  ingest    a burst of agent output: no line lost, bounded memory
+                                  parse     parsing agent output
+                                  tasks     a task after 5,000 others, beside one after ten (15 minutes)
+                                  pages     the dashboard with 10,000 tasks
+                                  sandbox   starting a program, and compiling and testing a crate, inside and outside
+                                --json      print one JSON object
+                                --brief     run every step once with the debug build, in seconds
+  cargo xtask vm [<test>…]      run the tests of limits and the bombs in a virtual machine with Debian and systemd
+                                (qemu, 800 MB below the target folder, up to an hour)
+  cargo xtask gauge [<word>…]   run the gates on the labelled changes in corpus/ whose name contains a word: missed cheats
+                                and rejected honest changes
+                                --json      print one JSON object
+                                --again     ignore cached results
+                                --gates=dilution,secrets   run only these gates
+                                --real      use bug fixes of published packages, which are downloaded
+  cargo xtask screenshots [<folder>]   take a screenshot of every page of the dashboard
+  cargo xtask help              print this text
 
-A test whose requirement is missing fails under `cargo xtask test` and skips, with a line that says so, under plain
-`cargo test`. The last line of `cargo xtask test` is always `N passed, N failed, N skipped`; a check that failed
-before the tests could run counts as one failure. Exit code 0 means that everything held.
+If something that a test needs is missing, the test fails under `cargo xtask test`, and is skipped with a message under
+plain `cargo test`. The last line of `cargo xtask test` is `N passed, N failed, N skipped`; a check that failed before
+the tests counts as one failure.
 ";
 
 /// Why a chore failed, as a message for the terminal.
@@ -77,8 +80,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["test", "--fast"] => test::fast(),
+        ["test", "--follow", filters @ ..] => test::follow(filters),
         ["test", rest @ ..] if rest.iter().any(|word| word.starts_with('-')) => {
-            Err(Stop(format!("`test` takes filters or --fast, not other options\n\n{HELP}")))
+            Err(Stop(format!("`test` takes filters, --follow or --fast, not other options\n\n{HELP}")))
         }
         ["test", filters @ ..] => test::run(filters),
         ["soak"] => require::for_soak().and_then(|()| test::run(&test::SOAK_FILTERS)),
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["house"] => tidy::house(),
+        ["house", "--try"] => tidy::try_additions(),
         ["bench", name] => bench::run(name, bench::Format::Table, bench::Size::Full),
         ["bench", name, "--json"] | ["bench", "--json", name] => {
             bench::run(name, bench::Format::Json, bench::Size::Full)

@@ -243,6 +243,7 @@ pub(crate) fn all() -> Result<(), Stop> {
     }
     crate::runners::pytest()?;
     crate::runners::http()?;
+    crate::runners::ntfy()?;
     crate::runners::stryker()?;
     crate::runners::javascript()?;
     crate::runners::browser()?;

@@ -53,6 +53,61 @@ fn python(name: &str, requirements: &str, programs: &[&str]) -> Result<(), Stop>
     Ok(())
 }
 
+/// The distribution that has an ntfy server which replaces messages; older ones ignore `X-Sequence-ID`.
+const NTFY_SUITE: &str = "testing";
+
+/// Finds or fetches the ntfy server, below the target directory: the package of a newer Debian, through apt with lists
+/// of its own and apt's keys, and unpacked only. Installs nothing on the system.
+pub(crate) fn ntfy() -> Result<(), Stop> {
+    let place = target().join("runners/ntfy");
+    let program = place.join("usr/bin/ntfy");
+    let version = || shell::first_line(shell::program(&program).arg("--version"));
+    if version().is_none() {
+        println!("    apt-get download ntfy of {NTFY_SUITE} to {}", place.display());
+        let doing = "fetch the ntfy server";
+        for below in ["lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(place.join(below)).map_err(Stop::doing(doing))?;
+        }
+        let missing = || {
+            Stop(format!(
+                "the ntfy server is missing and could not be fetched\n       put version 2.16 or newer at {}",
+                program.display()
+            ))
+        };
+        let targets = shell::program("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]).output();
+        let targets = targets.map_err(|_| missing())?;
+        let targets = String::from_utf8_lossy(&targets.stdout);
+        let mirror = targets.lines().find(|uri| !uri.contains("security")).ok_or_else(missing)?;
+        let keys = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg";
+        let list = place.join("sources.list");
+        fs::write(&list, format!("deb [{keys}] {mirror} {NTFY_SUITE} main\n")).map_err(Stop::doing(doing))?;
+        let apt = |words: &[&str]| {
+            let option = |name: &str, value: &std::path::Path| format!("{name}={}", value.display());
+            let options = [
+                option("Dir::Etc::sourcelist", &list),
+                "Dir::Etc::sourceparts=-".to_owned(),
+                option("Dir::State::lists", &place.join("lists")),
+                option("Dir::Cache", &place.join("cache")),
+            ];
+            let mut command = shell::program("apt-get");
+            command.arg("--quiet").args(options.iter().flat_map(|option| ["--option", option]));
+            shell::succeeds(command.args(words).current_dir(&place))
+        };
+        let fetched = apt(&["update"])? && apt(&["download", "ntfy"])?;
+        let found = fs::read_dir(&place).map_err(Stop::doing(doing))?.flatten().map(|entry| entry.path());
+        let package = found.into_iter().find(|path| path.extension().is_some_and(|end| end == "deb"));
+        let package = package.filter(|_| fetched).ok_or_else(missing)?;
+        if !shell::succeeds(shell::program("dpkg-deb").arg("--extract").arg(&package).arg(&place))? {
+            return Err(missing());
+        }
+        // The lists are large.
+        let _ = fs::remove_dir_all(place.join("lists"));
+    }
+    let found = version().ok_or_else(|| Stop("ntfy was fetched and does not run".to_owned()))?;
+    println!("    {found} in {}", place.display());
+    Ok(())
+}
+
 /// The mutation testing tool for Rust.
 const CARGO_MUTANTS: &str = "27.1.0";
 

@@ -68,7 +68,8 @@ impl Setting<'_> {
         match self.size {
             Size::Full => shell::cargo(&[
                 "run",
-                "--release",
+                "--profile",
+                "dist",
                 "--quiet",
                 "--package",
                 "acquit-run",
@@ -132,13 +133,13 @@ fn debug_build() -> Result<PathBuf, Stop> {
     Ok(acquit)
 }
 
-/// Builds the release binary and returns its path.
+/// Builds the binary as it is released and returns its path.
 fn build() -> Result<PathBuf, Stop> {
-    let mut command = shell::cargo(&["build", "--release", "--package", "acquit"]);
+    let mut command = shell::cargo(&["build", "--profile", "dist", "--package", "acquit"]);
     command.arg("--message-format=json-render-diagnostics").stderr(std::process::Stdio::inherit());
     let output = command.output().map_err(Stop::doing("start cargo"))?;
     if !output.status.success() {
-        return Err(Stop("the release build failed: cargo build --release".to_owned()));
+        return Err(Stop("the release build failed: cargo build --profile dist".to_owned()));
     }
     String::from_utf8_lossy(&output.stdout)
         .lines()

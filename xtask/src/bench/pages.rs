@@ -24,8 +24,10 @@ use crate::Stop;
 const PAGE: Duration = Duration::from_millis(50);
 /// Time limit for an event to reach an open page.
 const EVENT: Duration = Duration::from_millis(100);
-/// Memory limit of the server before the first request.
+/// Memory limit of `acquit serve` when it has nothing to do.
 const MEMORY: u64 = 20_000_000;
+/// When the server has closed connections that it does not use.
+const SETTLED: Duration = Duration::from_secs(2);
 /// How many people watch the same task.
 const VIEWERS: usize = 500;
 const TASKS: u32 = 10_000;
@@ -108,21 +110,26 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     let waits = waiting(&project)?;
     fill(&project, &done, &waits, tasks, events)?;
     let mut server = Server::start(&project)?;
-    let mut rows = vec![Row {
-        thing: "memory of the dashboard before the first page".to_owned(),
-        ours: Quantity::Bytes(server.memory()),
-        limit: Quantity::Bytes(MEMORY),
-        target: None,
-    }];
     server.log_in()?;
-    // The first request waits until the index is built, once.
-    let first = server.page("/workers")?;
-    rows.push(Row {
-        thing: format!("first page, with {tasks} tasks to be indexed"),
-        ours: Quantity::Time(first),
+    let mut rows = Vec::new();
+    // The server reads all tasks in the background, newest first.
+    let begun = Instant::now();
+    let timed = |thing: String, ours| Row {
+        thing,
+        ours: Quantity::Time(ours),
         limit: Quantity::Time(PAGE),
         target: None,
-    });
+    };
+    let mut slowest = server.page("/")?;
+    rows.push(timed(format!("first page, with {tasks} tasks to be read"), slowest));
+    while server.text("/")?.contains("Still reading") {
+        slowest = slowest.max(server.page("/")?);
+        if begun.elapsed() > PATIENCE {
+            return Err(Stop("the server does not finish reading the tasks".to_owned()));
+        }
+    }
+    rows.push(timed("slowest page while they are read".to_owned(), slowest));
+    rows.push(timed("time to read them all".to_owned(), begun.elapsed()));
     for page in PAGES {
         let path = page.replace("DONE", &done).replace("WAITS", &waits);
         let mut times =
@@ -161,14 +168,15 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
         target: Some(1.0),
     });
     drop(viewers);
-    let memory = |thing: &str, bytes| Row {
-        thing: format!("memory of {thing}"),
-        ours: Quantity::Bytes(bytes),
-        limit: Quantity::Bytes(MEMORY),
-        target: None,
-    };
-    rows.push(memory("the dashboard after all this", server.memory()));
-    rows.push(memory("the daemon", resident(&server.child.id().to_string()).unwrap_or_default()));
+    rows.extend(server.memory("with all tasks, after all pages"));
+    drop(server);
+    // The same for a store without tasks.
+    let empty = Project::new(acquit, &template, &dir.join("empty"), CONFIG, WORKFLOW)?;
+    let mut server = Server::start(&empty)?;
+    server.log_in()?;
+    server.page("/")?;
+    std::thread::sleep(SETTLED);
+    rows.extend(server.memory("with an empty store, after one page"));
     Ok(rows)
 }
 
@@ -183,10 +191,11 @@ fn number(id: &str) -> i64 {
     id.trim_start_matches("T-").parse().unwrap_or(0)
 }
 
-/// Returns the resident memory of a process.
-fn resident(pid: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+/// Returns a figure of a process's memory: `Rss` with the pages of the program that all processes of acquit share, `Pss`
+/// with its share of them, `Anonymous` without them.
+fn held(pid: &str, figure: &str) -> Option<u64> {
+    let sums = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = sums.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':'))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1_024)
 }
 
@@ -327,6 +336,13 @@ impl Server {
         Ok(())
     }
 
+    /// Returns a page.
+    fn text(&self, path: &str) -> Result<String, Stop> {
+        let mut answer = String::new();
+        self.ask(path)?.read_to_string(&mut answer).map_err(Stop::doing("read a page"))?;
+        Ok(answer)
+    }
+
     /// Returns the time of a page, from the request to the last byte.
     fn page(&self, path: &str) -> Result<Duration, Stop> {
         let begun = Instant::now();
@@ -351,15 +367,35 @@ impl Server {
         (0..count).map(look).collect()
     }
 
-    /// Returns the memory of the process that serves the dashboard.
-    fn memory(&self) -> u64 {
+    /// Returns the memory of the daemon and of the dashboard: all pages, and those of its own.
+    fn memory(&self, when: &str) -> Vec<Row> {
+        let (daemon, web) = (self.child.id().to_string(), self.dashboard());
+        let row = |thing: String, bytes: u64, target| Row {
+            thing,
+            ours: Quantity::Bytes(bytes),
+            limit: Quantity::Bytes(MEMORY),
+            target,
+        };
+        let mut rows = Vec::new();
+        let mut sum = 0;
+        for (name, pid) in [("the daemon", daemon), ("the dashboard", web)] {
+            let of = |figure| held(&pid, figure).unwrap_or_default();
+            sum += of("Pss");
+            rows.push(row(format!("memory of {name} {when}: all pages"), of("Rss"), None));
+            rows.push(row(format!("memory of {name} {when}: its own"), of("Anonymous"), None));
+        }
+        rows.push(row(format!("memory of both {when}: shared pages once"), sum, None));
+        rows
+    }
+
+    /// Returns the process that serves the dashboard.
+    fn dashboard(&self) -> String {
         let pid = self.child.id();
         let children =
             std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let of = |pid: &str| {
             let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-            (command.split(|byte| *byte == 0).nth(1) == Some(b"web")).then_some(())?;
-            resident(pid)
+            (command.split(|byte| *byte == 0).nth(1) == Some(b"web")).then(|| pid.to_owned())
         };
         children.split_whitespace().find_map(of).unwrap_or_default()
     }

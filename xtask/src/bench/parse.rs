@@ -21,7 +21,9 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     let output =
         command.stderr(std::process::Stdio::inherit()).output().map_err(Stop::doing("start cargo"))?;
     if !output.status.success() {
-        return Err(Stop("measuring failed: cargo run --release -p acquit-run --example parse".to_owned()));
+        return Err(Stop(
+            "measuring failed: cargo run --profile dist -p acquit-run --example parse".to_owned(),
+        ));
     }
     String::from_utf8_lossy(&output.stdout).lines().map(row).collect()
 }

@@ -71,7 +71,7 @@ fn flaky(text: &str) -> u64 {
     words.windows(2).find(|pair| pair[1] == "flaky").and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
 }
 
-fn without_colour(line: &str) -> String {
+pub(super) fn without_colour(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {

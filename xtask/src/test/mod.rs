@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 mod counts;
+mod times;
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -18,6 +19,7 @@ use crate::server::Server;
 use crate::tidy::{self, source::Tree};
 use crate::{Stop, require, scratch, shell};
 use counts::{Counts, Runner};
+use times::Times;
 
 /// Turns a missing requirement into a failure; see `acquit_testkit::need`.
 const STRICT: &str = "ACQUIT_TEST_STRICT";
@@ -49,8 +51,29 @@ struct Step<'a> {
     run: Box<dyn Fn() -> Result<Ended, Stop> + 'a>,
 }
 
+/// Makes tests of the binary follow the suggestions of acquit; see `common/suggestions.rs` of `acquit`'s tests.
+const FOLLOW: &str = "ACQUIT_TEST_FOLLOW";
+
+/// What tests do at their end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finale {
+    Nothing,
+    /// Run what the last command suggested.
+    Follow,
+}
+
 /// Runs everything, or with `filters` only the tests whose names contain one of them.
 pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
+    run_with(filters, Finale::Nothing)
+}
+
+/// Runs all tests, or those whose names contain a filter. Each ends by following the suggestions of acquit.
+pub(crate) fn follow(filters: &[&str]) -> Result<(), Stop> {
+    run_with(filters, Finale::Follow)
+}
+
+fn run_with(filters: &[&str], finale: Finale) -> Result<(), Stop> {
+    let everything = filters.is_empty() && finale == Finale::Nothing;
     let counts = Cell::new(Counts::default());
     // Start installing with the requirements and wait before the tests, so that it runs beside the compiler.
     let installing = Cell::new(None::<Installing>);
@@ -63,7 +86,7 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
             Ok(Ended::Held)
         }),
     }];
-    if filters.is_empty() {
+    if everything {
         steps.extend(checks());
     }
     steps.push(Step {
@@ -74,9 +97,9 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     steps.push(Step {
         name: "tests",
         command: "cargo xtask test <the name of a failed test>",
-        run: Box::new(|| tests(filters, &counts)),
+        run: Box::new(|| tests(filters, finale, &counts)),
     });
-    if filters.is_empty() {
+    if everything {
         steps.push(Step {
             name: "doc examples",
             command: "cargo test --doc --workspace",
@@ -228,7 +251,7 @@ const SOAK: &str = "soak_";
 /// Filters of `cargo xtask soak`: the long tests, and the fuzzers, which run longer than in `cargo xtask test`.
 pub(crate) const SOAK_FILTERS: [&str; 3] = [SOAK, "mutate::", "whatever_an_agent_says_the_client_lives"];
 
-fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
+fn tests(filters: &[&str], finale: Finale, total: &Cell<Counts>) -> Result<Ended, Stop> {
     let server = Server::start()?;
     println!("    PostgreSQL for this run, on {}: {}", server.medium.name(), server.url);
     let nextest = shell::first_line(&mut shell::cargo(&["nextest", "--version"])).is_some();
@@ -249,6 +272,9 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
         }
     } else {
         command.env(FUZZ, FUZZ_SECONDS);
+    }
+    if finale == Finale::Follow {
+        command.env(FOLLOW, "1");
     }
     command.env(POSTGRES, &server.url);
     let own = std::env::current_exe().map_err(Stop::doing("find the target folder"))?;
@@ -295,13 +321,20 @@ fn counted(command: &mut Command, runner: Runner, total: &Cell<Counts>) -> Resul
     // A differing snapshot is a failure, never a new file.
     command.env(STRICT, "1").env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
     let seen = Mutex::new(Counts::default());
+    let times = Mutex::new(Times::default());
     let success = shell::watched(command, |line| {
+        if let Ok(mut times) = times.lock() {
+            times.add(line);
+        }
         if let Some(more) = counts::in_line(line, runner)
             && let Ok(mut seen) = seen.lock()
         {
             *seen = seen.plus(more);
         }
     })?;
+    if runner == Runner::Nextest {
+        print!("{}", times.into_inner().unwrap_or_default());
+    }
     let seen = seen.into_inner().unwrap_or_default();
     total.set(total.get().plus(seen));
     Ok(if success { Ended::Held } else { Ended::Failed })

@@ -8,50 +8,6 @@ use super::source::{File, Tree};
 /// How many entries of each list to print.
 const SHOWN: usize = 8;
 
-/// An existing example of a kind, to count the places that another one would touch.
-struct Sample {
-    kind: &'static str,
-    name: &'static str,
-    /// Name of its own files: everything in a file or directory with this name.
-    own: &'static str,
-    /// The texts with which other files refer to it.
-    words: &'static [&'static str],
-    /// Where to search those files.
-    within: &'static str,
-}
-
-const SAMPLES: &[Sample] = &[
-    Sample {
-        kind: "gate kind",
-        name: "mutation",
-        own: "mutation",
-        words: &["mod mutation;", "Mutation(", "mutation::Mutation"],
-        within: "crates/",
-    },
-    Sample {
-        kind: "agent",
-        name: "cursor",
-        own: "cursor",
-        words: &["mod cursor;", "Cursor =", "Product::Cursor", "Cursor,", "cursor::"],
-        within: "crates/",
-    },
-    Sample {
-        kind: "channel",
-        name: "teams",
-        own: "teams",
-        words: &["mod teams;", "Teams,", "Teams =", "teams::"],
-        within: "crates/",
-    },
-    Sample {
-        kind: "verb",
-        name: "stats",
-        own: "stats",
-        words: &["mod stats;", "Stats", "stats::"],
-        within: "crates/cli/",
-    },
-    Sample { kind: "column", name: "tasks.cost", own: "", words: &["cost"], within: "crates/store/" },
-];
-
 /// Prints all metrics.
 pub(super) fn print(tree: &Tree) {
     let graphs = graphs(tree);
@@ -59,7 +15,7 @@ pub(super) fn print(tree: &Tree) {
     cycles(&graphs);
     fan(&graphs);
     sizes(tree);
-    places(tree);
+    super::places::print(tree);
 }
 
 fn product<'a>(tree: &'a Tree, below: &'a str) -> impl Iterator<Item = &'a File> {
@@ -148,30 +104,4 @@ fn table(what: &str, all: &mut [(usize, String)], steps: &[usize]) {
     let longer = all.iter().filter(|(lines, _)| *lines > below).count();
     println!("\n{} {what} by lines: {}, {longer} longer", all.len(), parts.join(", "));
     all.iter().take(SHOWN).for_each(|(lines, name)| println!("  {lines:>4}  {name}"));
-}
-
-fn places(tree: &Tree) {
-    println!("\nplaces outside of its own files that name one thing of a kind");
-    for sample in SAMPLES {
-        let is_own = |path: &str| {
-            !sample.own.is_empty() && path.split('/').any(|part| part.trim_end_matches(".rs") == sample.own)
-        };
-        let mut count = 0;
-        let mut files = Vec::new();
-        for file in product(tree, sample.within).filter(|file| !is_own(&file.path)) {
-            let code = file.code_and_literals();
-            let mut at = 0;
-            let mut here = 0;
-            for line in code.split_inclusive('\n') {
-                let named = sample.words.iter().any(|word| line.contains(word));
-                here += usize::from(named && !file.is_test_at(at));
-                at += line.len();
-            }
-            if here > 0 {
-                count += here;
-                files.push(format!("{} ({here})", file.path.trim_start_matches("crates/")));
-            }
-        }
-        println!("  {:<10} {:<18} {count:>3} lines: {}", sample.kind, sample.name, files.join(", "));
-    }
 }

@@ -6,7 +6,9 @@
 mod coverage;
 mod house;
 mod lexer;
+mod map;
 mod modules;
+mod places;
 mod rules;
 pub(crate) mod source;
 #[cfg(test)]
@@ -54,6 +56,11 @@ pub(crate) fn run() -> Result<(), Stop> {
 pub(crate) fn house() -> Result<(), Stop> {
     house::print(&Tree::read(&shell::root())?);
     Ok(())
+}
+
+/// Compiles a copy of the repository with a dummy of each kind that can be added.
+pub(crate) fn try_additions() -> Result<(), Stop> {
+    places::attempt()
 }
 
 /// Prints the rules.

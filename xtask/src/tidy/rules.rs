@@ -85,6 +85,11 @@ pub(super) const ALL: &[Rule] = &[
         reason: "docs/coverage.md names the test behind every promise; a row names tests that exist, or says what is missing",
         check: super::coverage::check,
     },
+    Rule {
+        name: "module-map",
+        reason: "docs/modules.md is how a newcomer finds a file: it names every module at the top of a crate, and no file that is gone",
+        check: super::map::check,
+    },
 ];
 
 /// Returns whether this code is shipped: neither a test nor xtask.

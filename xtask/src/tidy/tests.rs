@@ -13,6 +13,12 @@ struct Example {
 
 const EXAMPLES: &[Example] = &[
     Example {
+        rule: "module-map",
+        broken: ("docs/modules.md", "# Modules\n## `crates/run`\n- `leg`: a leg. `leg/gone.rs`: nothing.\n"),
+        lines: &[3],
+        kept: ("docs/modules.md", "# Modules, `x.rs`\n## `crates/run`\n- `leg`: a leg.\n"),
+    },
+    Example {
         rule: "module-docs",
         broken: ("crates/run/src/a.rs", "use std::io;\n//! late"),
         lines: &[1],
