@@ -127,7 +127,11 @@ agent 'exec touch exec.txt'
 agent '/usr/bin/touch path.txt'
 agent 'env touch env.txt'
 agent 'sh -c "touch nested.txt"'
-agent '(sleep 1; touch later.txt) & :'
+agent '(read -t 1 < <(:); touch later.txt) & :'
+agent 'shopt -s execfail; exec git "$(printf "%0200000d" 0)"; touch failed.txt'
+agent 'exec /proc/thread-self/exe -c "exec touch thread.txt"'
+agent 'exec -a x sh -c "exec touch named.txt"'
+ln -s /proc/self/exe self && agent './self sandbox touch link.txt'
 agent './git disguised.txt'
 agent './bash shell.txt'
 agent 'PATH=.:$PATH; hash -r; git path.txt'
@@ -136,7 +140,7 @@ agent 'printf "touch %s" script.txt > script.sh; sh script.sh; chmod +x script.s
 agent '/lib64/ld-linux-x86-64.so.2 /usr/bin/touch loader.txt'
 agent 'git -c alias.x="!sleep 0.1" x; git commit --allow-empty -qm "T-1: listed"; git mv README.md MOVED.md'
 agent 'echo by the shell > shell-did.txt'
-rm -f git bash
+rm -f git bash self
 "#;
 
 /// The sandbox refuses what a stage does not list to an agent that does not do so itself.
@@ -158,6 +162,18 @@ fn any_agent_runs_only_the_commands_that_its_stage_lists() {
         said.contains("acquit: this stage may not run `touch refused.txt`. It may run: `git`, `printf ok`"),
         "{said}"
     );
+}
+
+/// A record of refused commands that cannot be written holds nobody up.
+#[test]
+fn a_pipe_in_place_of_the_record_of_refused_commands_holds_nobody_up() {
+    let flow = LISTED.replace("mode =", "refused = \"halt\"\nmode =");
+    let flow = flow.replace("commands = [\"git\"", "commands = [\"mkfifo\", \"git\"");
+    let tries = "bash -c 'mkfifo .git/acquit-refused; touch x.txt'\nbash -c 'echo went on > end.txt'\n";
+    let sandbox = crate::common::Sandbox::shell(&flow, tries);
+    sandbox.acquit(&["run", "Try it"]).must(3);
+    let tree = sandbox.place("acquit/tasks/T-1/workspace/work");
+    assert!(tree.join("end.txt").exists() && !tree.join("x.txt").exists());
 }
 
 /// A stage that halts at the first refused command ends there.

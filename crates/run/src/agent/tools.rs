@@ -133,13 +133,19 @@ fn unheld_commands(
     agent: &Agent,
     sandbox: SandboxMode,
 ) -> Option<String> {
-    let needs_sandbox = hold_commands(&agent.adapter) == Hold::Sandboxed;
-    (!work.commands.is_empty() && needs_sandbox && sandbox == SandboxMode::Off).then(|| {
-        format!(
-            "stage `{}`: without a sandbox, the agent `{name}` can run other commands than its `commands`",
-            stage.name
-        )
-    })
+    let needs_sandbox = !matches!(hold_commands(&agent.adapter), Hold::Refused | Hold::Lacking);
+    if work.commands.is_empty() || !needs_sandbox {
+        return None;
+    }
+    let why = match sandbox {
+        SandboxMode::Off => "without a sandbox",
+        SandboxMode::Reduced => "on a machine without namespaces",
+        SandboxMode::On => return None,
+    };
+    Some(format!(
+        "stage `{}`: {why}, the agent `{name}` can run other commands than its `commands`",
+        stage.name
+    ))
 }
 
 fn unheld_tools(stage: &Stage, work: &AgentWork, name: &Name, agent: &Agent) -> Option<String> {

@@ -389,7 +389,8 @@ fn commands(
     working_tree: &WorkingTree,
 ) -> Option<Commands> {
     let Work::Agent(work) = &job.stage.work else { return None };
-    let refuses_itself = tools::hold_commands(&agent.adapter) != tools::Hold::Sandboxed;
+    let refuses_itself =
+        matches!(tools::hold_commands(&agent.adapter), tools::Hold::Refused | tools::Hold::Lacking);
     if work.commands.is_empty() || refuses_itself {
         return None;
     }
@@ -409,10 +410,36 @@ fn commands(
 /// Returns the files that belong to a program. Many agents have helper programs beside theirs.
 fn own_files(program: &Path) -> Vec<PathBuf> {
     let Ok(real) = program.canonicalize() else { return Vec::new() };
-    let modules = real.ancestors().filter(|path| path.ends_with("node_modules")).last();
-    let beside = || real.parent().filter(|folder| !["bin", "sbin"].iter().any(|name| folder.ends_with(name)));
-    let folder = modules.or_else(beside).map(Path::to_owned);
-    folder.into_iter().chain([real.clone()]).collect()
+    let mut own = package(&real);
+    let is_bin = |folder: &Path| ["bin", "sbin"].iter().any(|name| folder.ends_with(name));
+    if own.is_empty() {
+        own.extend(real.parent().filter(|folder| !is_bin(folder)).map(Path::to_owned));
+    }
+    own.push(real);
+    own
+}
+
+/// Returns the folder of the Node.js package that a program belongs to, and those of its builds for single platforms,
+/// which have its name and a suffix. Other packages beside it, such as npm, are not its own.
+fn package(program: &Path) -> Vec<PathBuf> {
+    let Some(modules) = program.ancestors().filter(|path| path.ends_with("node_modules")).last() else {
+        return Vec::new();
+    };
+    let mut names = program.strip_prefix(modules).into_iter().flat_map(Path::components);
+    let mut package = modules.to_owned();
+    for name in names.by_ref().take(2) {
+        package.push(name);
+        if !name.as_os_str().to_string_lossy().starts_with('@') {
+            break;
+        }
+    }
+    let (Some(folder), Some(name)) = (package.parent(), package.file_name()) else { return Vec::new() };
+    let builds = format!("{}-", name.to_string_lossy());
+    let beside = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let beside = beside.filter(|entry| entry.file_name().to_string_lossy().starts_with(&builds));
+    let mut own: Vec<PathBuf> = beside.map(|entry| entry.path()).collect();
+    own.push(package);
+    own
 }
 
 /// Returns the texts that may tell an agent where its model is: variables, arguments and files.

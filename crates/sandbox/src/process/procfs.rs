@@ -10,6 +10,8 @@ pub(super) struct Stat {
     pub(super) parent: i32,
     /// Start time in clock ticks since boot.
     pub(super) start: u64,
+    /// Where its stack begins. 0 if this process may not know it.
+    pub(super) stack: u64,
 }
 
 impl Stat {
@@ -33,7 +35,8 @@ impl Stat {
         let parent = fields.next()?.parse().ok()?;
         // Field 22 of the line; the state is field 3 and the parent field 4.
         let start = fields.nth(17)?.parse().ok()?;
-        Some(Self { state, parent, start })
+        let stack = fields.nth(5)?.parse().ok()?;
+        Some(Self { state, parent, start, stack })
     }
 
     /// Returns whether the process still runs: a zombie does not.
@@ -48,8 +51,8 @@ mod tests {
 
     #[test]
     fn a_hostile_name_does_not_move_the_fields() {
-        let line = b"7 (a) R 1 (b\n) S 3 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
-        assert_eq!(Stat::parse(line), Some(Stat { state: b'S', parent: 3, start: 4242 }));
+        let line = b"7 (a) R 1 (b\n) S 3 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0 0 0 0 77 0";
+        assert_eq!(Stat::parse(line), Some(Stat { state: b'S', parent: 3, start: 4242, stack: 77 }));
         assert_eq!(Stat::parse(b""), None);
         assert_eq!(Stat::parse(b"7 (a) S"), None);
     }

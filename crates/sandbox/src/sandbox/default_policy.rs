@@ -98,8 +98,9 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     view.entries.push(Entry { at: "/var/tmp".into(), what: What::Link { to: "/tmp".into() } });
     if home.parent().is_some() {
         view.show(home, home_of_its_own(setup, &aside)?);
+        let private = Private::new(home, own);
         for toolchain in toolchains::find(home, |name| environment.get(name)) {
-            show_toolchain(&mut view, &toolchain, &Private { home, own }, &aside, setup)?;
+            show_toolchain(&mut view, &toolchain, &private, &aside, setup)?;
         }
         for (name, tables) in SETTINGS {
             if let Some(text) = secrets::without_credentials(&home.join(name), tables) {
@@ -108,8 +109,7 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
             }
         }
     }
-    let mut programs = Programs { view: &mut view, home, own };
-    programs.of_path(environment.get("PATH"));
+    Programs::new(&mut view, home, own).of_path(environment.get("PATH"));
     let (shown, logins) = (named(&config.access.read), named(login));
     for place in &shown {
         view.show(place, What::Read);
@@ -142,7 +142,7 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
             meta.is_file() && std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o111 != 0
         });
         if is_program {
-            Programs { view: &mut view, home, own }.program(place);
+            Programs::new(&mut view, home, own).program(place);
         } else {
             view.show(place, What::Read);
         }
@@ -187,8 +187,8 @@ fn show_toolchain(
     }
     for cache in toolchain.cached().filter(|place| !private.is_at(place)) {
         let Ok(place) = fs::canonicalize(&cache) else { continue };
-        let (whole, upper) = match fs::canonicalize(home) {
-            Ok(home) if is_plainly_in(&home, &place) => (home, "over".to_owned()),
+        let (whole, upper) = match &private.real_home {
+            home if is_plainly_in(home, &place) => (home.clone(), "over".to_owned()),
             _ => (place.clone(), format!("over{}", flat(&cache))),
         };
         aside.folder(&format!("{upper}.work"))?;
@@ -210,17 +210,29 @@ fn show_toolchain(
 /// Paths that no toolchain may be. A program that once could write to a cache may have left a symlink there.
 struct Private<'a> {
     home: &'a Path,
-    own: &'a Path,
+    /// The home and acquit's directory without symlinks.
+    real_home: PathBuf,
+    real_own: PathBuf,
 }
 
-impl Private<'_> {
+impl<'a> Private<'a> {
+    fn new(home: &'a Path, own: &Path) -> Self {
+        Self { home, real_home: real(home), real_own: real(own) }
+    }
+
     /// Returns whether a path is, or leads to, the home, acquit's directory, or credentials.
     fn is_at(&self, place: &Path) -> bool {
-        let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-        let (place, home, own) = (real(place), real(self.home), real(self.own));
-        let overlaps = |secret: PathBuf| secret.starts_with(&place) || place.starts_with(&secret);
-        home.starts_with(&place) || overlaps(own) || SECRETS.iter().any(|name| overlaps(home.join(name)))
+        let place = real(place);
+        let overlaps = |secret: &Path| secret.starts_with(&place) || place.starts_with(secret);
+        self.real_home.starts_with(&place)
+            || overlaps(&self.real_own)
+            || SECRETS.iter().any(|name| overlaps(&self.real_home.join(name)))
     }
+}
+
+/// Returns a path without symlinks, or as it is if there is nothing.
+fn real(place: &Path) -> PathBuf {
+    fs::canonicalize(place).unwrap_or_else(|_| place.to_owned())
 }
 
 /// Turns a path into a file name.

@@ -27,14 +27,19 @@ const MOST: usize = 4_000;
 
 /// Adds programs to a view.
 pub(super) struct Programs<'a> {
-    pub(super) view: &'a mut View,
+    view: &'a mut View,
     /// The user's home directory.
-    pub(super) home: &'a Path,
-    /// The directory that belongs to acquit.
-    pub(super) own: &'a Path,
+    home: &'a Path,
+    /// The home and the directory that belongs to acquit, as they are written and as they really are.
+    private: [PathBuf; 4],
 }
 
-impl Programs<'_> {
+impl<'a> Programs<'a> {
+    pub(super) fn new(view: &'a mut View, home: &'a Path, own: &Path) -> Self {
+        let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+        Self { view, home, private: [home.to_owned(), real(home), own.to_owned(), real(own)] }
+    }
+
     /// Shows the programs of each directory in a list such as `PATH`.
     pub(super) fn of_path(&mut self, path: Option<&OsStr>) {
         let list: Vec<PathBuf> = path.map(std::env::split_paths).into_iter().flatten().collect();
@@ -59,10 +64,13 @@ impl Programs<'_> {
         let entries = fs::read_dir(&real).into_iter().flatten().flatten().take(MOST);
         let mut entries: Vec<PathBuf> = entries.map(|entry| folder.join(entry.file_name())).collect();
         entries.sort();
-        let is_bin = is_bin(&real);
-        if is_bin && (is_environment(&real) || !self.is_in_checkout(&real)) {
+        // One directory is shown sooner than a hundred files.
+        let is_shown = is_bin(&real) || entries.iter().all(|entry| is_program(entry));
+        if is_shown && (is_environment(&real) || !self.is_in_checkout(&real)) {
             self.view.show(folder, What::Read);
-            self.prefix(&real);
+            if is_bin(&real) {
+                self.prefix(&real);
+            }
             // The directory itself is shown; only symlinks lead elsewhere.
             entries.retain(|entry| entry.is_symlink());
         }
@@ -116,10 +124,11 @@ impl Programs<'_> {
 
     /// Returns whether a directory contains more than programs: the home, acquit's directory, or a parent of them.
     fn is_too_much(&self, folder: &Path) -> bool {
-        let around = |place: &Path| {
-            place.starts_with(folder) || fs::canonicalize(place).is_ok_and(|place| place.starts_with(folder))
-        };
-        around(self.home) || around(self.own) || folder.starts_with(self.own) || folder.parent().is_none()
+        let [.., own, real_own] = &self.private;
+        self.private.iter().any(|place| place.starts_with(folder))
+            || folder.starts_with(own)
+            || folder.starts_with(real_own)
+            || folder.parent().is_none()
     }
 
     /// Returns whether a directory is in a checkout. A home that is one itself, for its dotfiles, does not count.

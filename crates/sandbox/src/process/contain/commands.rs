@@ -11,20 +11,23 @@
 //! do what shells do by themselves (`echo x > file`), and so can the program: the list restricts commands, while files
 //! and hosts are restricted by the other walls.
 //!
+//! A process is free from the moment at which it *has become* a listed command, not from the request: a shell whose
+//! `exec` failed goes on as a shell. A process whose parents have ended is free only if it became something free itself.
+//!
 //! Init reads arguments from the memory of the caller. Machine code could change them after the check, so this wall
 //! does not hold against a program that attacks it. It holds against a model, which can only ask for commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs::{self, File};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -42,6 +45,8 @@ const SHELL_FOLDERS: [&str; 4] = ["/bin", "/usr/bin", "/usr/local/bin", "/run/cu
 const LONGEST: usize = 4096;
 /// Most ancestors to look at.
 const DEEPEST: usize = 256;
+/// Size of the record of refused commands from which on nothing is added.
+const RECORDED: i64 = 64 * 1024;
 /// Number of remembered processes from which on those that ended are forgotten.
 const REMEMBERED: usize = 1024;
 
@@ -56,7 +61,7 @@ pub(super) struct Guard {
     free: Known,
     /// Processes that became a shell and are no part of a listed command.
     shells: Known,
-    /// Processes that became a file of the program. Such a file can be a script, which becomes its interpreter.
+    /// Processes that became a script of the program. It becomes its interpreter with the next execution.
     own: Known,
 }
 
@@ -65,11 +70,15 @@ pub(super) struct Guard {
 struct Process {
     pid: i32,
     started: u64,
+    /// Where its stack begins. Changes with each execution that succeeds.
+    stack: u64,
 }
 
+/// Processes that were allowed to become something.
 #[derive(Default)]
 struct Known {
-    processes: BTreeMap<i32, u64>,
+    /// Each as it was before it became that.
+    processes: BTreeMap<i32, Process>,
     /// Size at which to forget those that ended.
     full: usize,
 }
@@ -134,6 +143,10 @@ impl Guard {
     /// Answers requests until a signal is pending or `due` has passed.
     pub(super) fn until(&mut self, signals: BorrowedFd<'_>, due: Option<Instant>) {
         loop {
+            // A program that asks all the time must not postpone what is due.
+            if due.is_some_and(|due| Instant::now() >= due) {
+                return;
+            }
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
             let mut polled = vec![PollFd::from_borrowed_fd(signals, PollFlags::IN)];
@@ -143,7 +156,11 @@ impl Guard {
             match poll(&mut polled, timeout.as_ref()) {
                 Ok(0) => return,
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return,
+                Err(_) => {
+                    // Without an answer the program would wait for ever. Without a listener, all executions fail.
+                    self.listener = None;
+                    return;
+                }
             }
             let signalled = !polled[0].revents().is_empty();
             let asked = polled.get(1).map_or(PollFlags::empty(), PollFd::revents);
@@ -169,53 +186,50 @@ impl Guard {
         }
     }
 
+    /// Returns whether the caller still waits for the answer. If not, its pid can belong to another process by now.
+    fn waits(&self, call: &Call) -> bool {
+        self.listener.as_ref().is_some_and(|listener| kernel::is_waiting(listener, call))
+    }
+
     fn judge(&mut self, call: &Call) -> Answer {
         let Some(origin) = Origin::of(call) else { return Answer::Refuse(Errno::ACCESS) };
         let caller = origin.lineage[0];
         let first = *self.first.get_or_insert(caller);
-        if caller == first {
+        if caller.is(first) {
             // It becomes the program, or a wrapper becomes what it wraps.
             return Answer::Continue;
         }
-        let request = match Request::of(call) {
+        if origin.lineage.iter().any(|process| self.free.has(*process)) {
+            return Answer::Continue;
+        }
+        let request = match Request::of(call, &origin.image) {
             Ok(request) => request,
             // The kernel would say the same, unless the file appeared meanwhile.
             Err(errno) => return Answer::Refuse(errno),
         };
-        match self.kind(first, &origin, &request) {
-            Kind::Own => {
-                self.own.add(caller);
-                Answer::Continue
-            }
+        if !self.waits(call) {
+            return Answer::Refuse(Errno::SRCH);
+        }
+        let kind = self.kind(&origin, &request);
+        match kind {
+            Kind::Own if request.is_script() => self.own.add(caller),
+            Kind::Own => self.own.remove(caller),
             Kind::Shell => {
-                self.own.processes.remove(&caller.pid);
+                self.own.remove(caller);
                 self.shells.add(caller);
-                Answer::Continue
             }
-            Kind::Free => {
-                self.free.add(caller);
-                Answer::Continue
-            }
+            Kind::Free => self.free.add(caller),
             Kind::Refused => {
                 self.explain(call, &request);
-                Answer::Refuse(Errno::ACCESS)
+                return Answer::Refuse(Errno::ACCESS);
             }
         }
+        Answer::Continue
     }
 
-    fn kind(&self, first: Process, origin: &Origin, request: &Request) -> Kind {
+    fn kind(&self, origin: &Origin, request: &Request) -> Kind {
         let lineage = &origin.lineage;
-        if lineage.iter().any(|process| self.free.has(*process)) {
-            return Kind::Free;
-        }
         if self.rules.lists(request) {
-            return Kind::Free;
-        }
-        let orphaned = !lineage.contains(&first);
-        let runs_shell = self.rules.shells.contains(&origin.image);
-        let runs_own = self.rules.is_own(&origin.image) || origin.image.as_os_str().is_empty();
-        if orphaned && !runs_shell && !runs_own {
-            // Its parents have ended. Only a listed command or a descendant of one executes another file.
             return Kind::Free;
         }
         if self.rules.is_shell(request) {
@@ -224,7 +238,9 @@ impl Guard {
         if self.rules.is_own(&request.file) || self.own.has(lineage[0]) {
             return Kind::Own;
         }
-        let in_shell = orphaned || lineage.iter().any(|process| self.shells.has(*process));
+        let orphaned = !self.first.is_some_and(|first| lineage.iter().any(|process| process.is(first)));
+        let in_shell = orphaned || lineage.iter().any(|process| self.shells.was(*process));
+        let runs_shell = self.rules.shells.contains(&origin.image);
         // The program may start another of its kind, and a wrapper script what it wraps.
         if !in_shell && (runs_shell || request.file == origin.image) {
             return Kind::Own;
@@ -240,53 +256,86 @@ impl Guard {
         let command: String = clean(&words.join(" ")).chars().take(120).collect();
         let line = format!("acquit: this stage may not run `{command}`. It may run: {}\n", listed.join(", "));
         tell(call.pid, line.as_bytes());
-        let Some(noted) = &self.noted else { return };
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        let file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(noted);
-        if let Ok(mut file) = file {
-            let _ = writeln!(file, "ran `{command}`, which is not among the commands of this stage");
+        if let Some(noted) = &self.noted {
+            record(noted, &format!("ran `{command}`, which is not among the commands of this stage\n"));
         }
+    }
+}
+
+/// Adds a line to a file that the program could replace by anything.
+fn record(file: &Path, line: &str) {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = flags | OFlags::CLOEXEC;
+    let Ok(file) = openat2(CWD, file, flags, Mode::RUSR | Mode::WUSR, ResolveFlags::NO_SYMLINKS) else {
+        return;
+    };
+    let is_fit = fstat(&file).is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_size < RECORDED
+    });
+    if is_fit {
+        let _ = rustix::io::write(&file, line.as_bytes());
     }
 }
 
 /// Writes to the stderr of a process, if that is possible without waiting.
 fn tell(pid: i32, line: &[u8]) {
-    let stderr = format!("/proc/{pid}/fd/2");
-    let Ok(kind) = fs::metadata(&stderr).map(|meta| meta.file_type()) else { return };
-    if kind.is_fifo() {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        if let Ok(pipe) = OpenOptions::new().write(true).custom_flags(flags).open(&stderr) {
-            let _ = rustix::io::write(&pipe, line);
+    let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let stderr = process.and_then(|process| pidfd_getfd(process, 2, PidfdGetfdFlags::empty()).ok());
+    let Some(stderr) = stderr else { return };
+    let kind = fstat(&stderr).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    match kind {
+        Ok(FileType::Fifo) => {
+            // Open it again: whether it waits is a property that the program shares.
+            let again = format!("/proc/self/fd/{}", stderr.as_raw_fd());
+            let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            if let Ok(pipe) = open(again, flags, Mode::empty()) {
+                let _ = rustix::io::write(&pipe, line);
+            }
         }
-    } else if kind.is_socket() {
-        let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        if let Some(socket) =
-            process.and_then(|process| pidfd_getfd(process, 2, PidfdGetfdFlags::empty()).ok())
-        {
-            let _ = send(socket, line, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        Ok(FileType::Socket) => {
+            let _ = send(stderr, line, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         }
+        _ => {}
+    }
+}
+
+impl Process {
+    /// Returns whether it is the same process, whatever it executes.
+    fn is(self, other: Self) -> bool {
+        self.pid == other.pid && self.started == other.started
     }
 }
 
 impl Known {
     fn add(&mut self, process: Process) {
-        self.processes.insert(process.pid, process.started);
+        self.processes.insert(process.pid, process);
         if self.processes.len() >= self.full.max(REMEMBERED) {
-            self.processes
-                .retain(|pid, started| status(*pid).is_some_and(|(process, _)| process.started == *started));
+            self.processes.retain(|pid, known| status(*pid).is_some_and(|(process, _)| process.is(*known)));
             self.full = self.processes.len() * 2;
         }
     }
 
+    fn remove(&mut self, process: Process) {
+        self.processes.remove(&process.pid);
+    }
+
+    /// Returns whether the process became what it was allowed to become.
     fn has(&self, process: Process) -> bool {
-        self.processes.get(&process.pid) == Some(&process.started)
+        self.processes
+            .get(&process.pid)
+            .is_some_and(|known| process.is(*known) && process.stack != known.stack)
+    }
+
+    /// Returns whether the process was allowed to become it, whether or not it did.
+    fn was(&self, process: Process) -> bool {
+        self.processes.get(&process.pid).is_some_and(|known| process.is(*known))
     }
 }
 
 /// Returns a process and the pid of its parent.
 fn status(pid: i32) -> Option<(Process, i32)> {
     let stat = Stat::of(pid).ok().flatten()?;
-    Some((Process { pid, started: stat.start }, stat.parent))
+    Some((Process { pid, started: stat.start, stack: stat.stack }, stat.parent))
 }
 
 impl Origin {
@@ -308,23 +357,20 @@ impl Origin {
 }
 
 impl Request {
-    fn of(call: &Call) -> Result<Self, Errno> {
+    fn of(call: &Call, image: &Path) -> Result<Self, Errno> {
         let memory = File::open(format!("/proc/{}/mem", call.pid)).map_err(|_| Errno::ACCESS)?;
         let path = PathBuf::from(text(&memory, call.path)?);
-        let process = PathBuf::from(format!("/proc/{}", call.pid));
-        let folder = match call.folder {
-            None => process.join("cwd"),
-            Some(descriptor) => process.join(format!("fd/{descriptor}")),
+        let place = match call.folder {
+            None => format!("/proc/{}/cwd", call.pid),
+            Some(descriptor) => format!("/proc/{}/fd/{descriptor}", call.pid),
         };
-        // Only the process itself sees this as itself.
-        let own = path.strip_prefix("/proc/self").ok().map(|rest| process.join(rest));
-        let place = match own {
-            Some(own) => own,
-            None if path.as_os_str().is_empty() => folder,
-            None => folder.join(&path),
+        let file = if ITSELF.iter().any(|itself| path == Path::new(itself)) {
+            image.to_owned()
+        } else if path.as_os_str().is_empty() {
+            fs::read_link(place).map_err(|_| Errno::ACCESS)?
+        } else {
+            resolve(&place, &path)?
         };
-        let file =
-            fs::canonicalize(place).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::ACCESS))?;
         let mut words = Vec::new();
         let mut at = call.words;
         while words.len() < WORDS && at != 0 {
@@ -339,6 +385,12 @@ impl Request {
         Ok(Self { path, file, words })
     }
 
+    /// Returns whether the file is a script, which its interpreter executes.
+    fn is_script(&self) -> bool {
+        let mut start = [0; 2];
+        File::open(&self.file).is_ok_and(|file| file.read_exact_at(&mut start, 0).is_ok()) && start == *b"#!"
+    }
+
     /// Returns the name under which the file was called. Some programs are many in one file, and choose by the name.
     fn name(&self) -> Option<&OsStr> {
         let called = Path::new(self.words.first()?).file_name()?;
@@ -346,6 +398,21 @@ impl Request {
         let called = called.as_bytes().strip_prefix(b"-").map_or(called, OsStr::from_bytes);
         (self.path.file_name() == Some(called)).then_some(called)
     }
+}
+
+/// Paths that mean the caller's own program.
+const ITSELF: [&str; 2] = ["/proc/self/exe", "/proc/thread-self/exe"];
+
+/// Returns the file that a path means to a process whose folder is `place`, without symlinks.
+///
+/// The links of `/proc` that lead to an open file would mean something else here than to the process, so a path must
+/// not go through one.
+fn resolve(place: &str, path: &Path) -> Result<PathBuf, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let folder = open(place, flags, Mode::empty())?;
+    let file = openat2(folder, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
+        .map_err(|errno| if errno == Errno::LOOP { Errno::ACCESS } else { errno })?;
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(|_| Errno::ACCESS)
 }
 
 /// Size of an address. The filter allows no other architecture than that of acquit.
@@ -387,8 +454,10 @@ impl Rules {
             .iter()
             .flat_map(|folder| SHELLS.iter().map(move |name| Path::new(folder).join(name)))
             .filter_map(real);
-        let shells = SHELLS.iter().flat_map(|name| found(name)).chain(beside).collect();
-        let own = commands.own.iter().cloned().filter_map(real).collect();
+        let shells: BTreeSet<PathBuf> = SHELLS.iter().flat_map(|name| found(name)).chain(beside).collect();
+        // A program that is a script for a shell does not make every shell its own.
+        let own =
+            commands.own.iter().cloned().filter_map(real).filter(|file| !shells.contains(file)).collect();
         Self { listed: listed.collect(), own, shells }
     }
 
@@ -450,9 +519,9 @@ mod tests {
         guard: Guard,
     }
 
-    const FIRST: Process = Process { pid: 2, started: 7 };
-    const SHELL: Process = Process { pid: 3, started: 8 };
-    const COMMAND: Process = Process { pid: 4, started: 9 };
+    const FIRST: Process = Process { pid: 2, started: 7, stack: 1 };
+    const SHELL: Process = Process { pid: 3, started: 8, stack: 1 };
+    const COMMAND: Process = Process { pid: 4, started: 9, stack: 1 };
 
     impl Machine {
         fn new(listed: &[&str]) -> Self {
@@ -470,8 +539,9 @@ mod tests {
             };
             let (read, _) = rustix::pipe::pipe().expect("a pipe");
             let mut guard = Guard::new(read, &commands, &bin, Some(bin.as_os_str()));
-            guard.shells.add(SHELL);
-            guard.free.add(COMMAND);
+            guard.first = Some(FIRST);
+            guard.shells.add(Process { stack: 0, ..SHELL });
+            guard.free.add(Process { stack: 0, ..COMMAND });
             Self { folder, guard }
         }
 
@@ -484,11 +554,14 @@ mod tests {
             let file = fs::canonicalize(&path).expect("a file");
             let words = words.iter().map(OsString::from).collect();
             let origin = Origin { lineage: lineage.to_vec(), image: self.bin().join(image) };
-            self.guard.kind(FIRST, &origin, &Request { path, file, words })
+            if origin.lineage.iter().any(|process| self.guard.free.has(*process)) {
+                return Kind::Free;
+            }
+            self.guard.kind(&origin, &Request { path, file, words })
         }
     }
 
-    const NEW: Process = Process { pid: 9, started: 99 };
+    const NEW: Process = Process { pid: 9, started: 99, stack: 1 };
 
     #[test]
     fn only_listed_commands_start_in_a_shell_and_what_they_start_is_free() {
@@ -528,11 +601,32 @@ mod tests {
     }
 
     #[test]
-    fn an_orphan_is_what_it_executes() {
+    fn an_orphan_is_free_only_if_it_became_a_listed_command() {
         let machine = Machine::new(&["git"]);
-        assert_eq!(machine.kind(&[NEW], "git", "touch", &["touch"]), Kind::Free);
-        assert_eq!(machine.kind(&[NEW], "bash", "touch", &["touch"]), Kind::Refused);
-        assert_eq!(machine.kind(&[NEW], "agent/main", "touch", &["touch"]), Kind::Refused);
+        assert_eq!(machine.kind(&[COMMAND], "git", "touch", &["touch"]), Kind::Free);
+        for image in ["bash", "agent/main", "node"] {
+            assert_eq!(machine.kind(&[NEW], image, "touch", &["touch"]), Kind::Refused, "{image}");
+        }
+    }
+
+    #[test]
+    fn a_shell_whose_execution_failed_is_still_a_shell() {
+        let machine = Machine::new(&["git"]);
+        let failed = Process { stack: 0, ..COMMAND };
+        assert_eq!(machine.kind(&[failed, SHELL, FIRST], "bash", "touch", &["touch"]), Kind::Refused);
+        assert_eq!(machine.kind(&[COMMAND, SHELL, FIRST], "bash", "touch", &["touch"]), Kind::Free);
+    }
+
+    #[test]
+    fn a_shell_is_no_file_of_the_program() {
+        let machine = Machine::new(&["git"]);
+        let commands = Commands {
+            listed: vec!["git".to_owned()],
+            own: vec![machine.bin().join("bash"), machine.bin().join("agent")],
+            noted: None,
+        };
+        let rules = Rules::new(&commands, &machine.bin(), Some(machine.bin().as_os_str()));
+        assert_eq!(rules.own, [machine.bin().join("agent")]);
     }
 
     #[test]

@@ -165,6 +165,14 @@ pub(super) fn next_call(listener: &OwnedFd) -> Result<Call, Errno> {
     })
 }
 
+/// Returns whether the caller still waits for the answer to a call.
+pub(super) fn is_waiting(listener: &OwnedFd, call: &Call) -> bool {
+    // SAFETY: the number is valid, and the kernel only reads it.
+    let answer =
+        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const call.id) };
+    answer == 0
+}
+
 /// Answers a call. If the process has ended meanwhile, nothing happens.
 pub(super) fn answer_call(listener: &OwnedFd, call: &Call, answer: Answer) {
     let (error, flags) = match answer {
