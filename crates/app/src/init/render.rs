@@ -71,10 +71,13 @@ fn names(found: &[Finding]) -> Vec<(String, Gate)> {
         let inside = |line: &str| in_folder(folder, line);
         named.extend(finding.gates.iter().map(|gate| {
             let check = match &gate.check {
+                Check::Tests { build, report } => {
+                    Check::Tests { build: build.as_deref().map(inside), report: *report }
+                }
                 Check::Tdd { build, report } => {
                     Check::Tdd { build: build.as_deref().map(inside), report: *report }
                 }
-                other @ (Check::Command | Check::Tests(_)) => other.clone(),
+                Check::Command => Check::Command,
             };
             let gate = Gate { run: inside(&gate.run), check, folder: finding.folder.clone(), ..gate.clone() };
             (format!("{prefix}{}", gate.name), gate)
@@ -107,7 +110,7 @@ fn gate_table(name: &str, gate: &Gate) -> String {
     let mut text = gate.why.map_or_else(String::new, |why| format!("# {why}\n"));
     let (check, build, report) = match &gate.check {
         Check::Command => (None, None, None),
-        Check::Tests(report) => (Some("tests"), None, Some(report)),
+        Check::Tests { build, report } => (Some("tests"), build.as_deref(), Some(report)),
         Check::Tdd { build, report } => (Some("tdd"), build.as_deref(), Some(report)),
     };
     text += &format!("[gates.{name}]\n");
@@ -191,22 +194,19 @@ fn setup(found: &[Finding]) -> String {
         "# Run in a fresh workspace before the first agent, and again when one of the lock files changed.\n";
     let all: Vec<_> =
         found.iter().filter_map(|it| Some((it.folder.as_deref(), it.setup.as_ref()?))).collect();
-    let line = match all.as_slice() {
-        [] => {
-            return format!(
-                "{WHY}# [setup]\n# run = \"make deps\"\n# lock_files = [\"deps.lock\"]\n# timeout = \"15m\""
-            );
-        }
-        [(folder, only)] => in_folder(*folder, &only.run),
-        // Run each in its own subshell, so that no `cd` affects the next.
-        several => {
-            let each: Vec<String> = several
-                .iter()
-                .map(|(folder, setup)| format!("({})", in_folder(*folder, &setup.run)))
-                .collect();
-            each.join(" && ")
-        }
+    if all.is_empty() {
+        return format!(
+            "{WHY}# [setup]\n# run = \"make deps\"\n# lock_files = [\"deps.lock\"]\n# timeout = \"15m\""
+        );
+    }
+    let run =
+        all.iter().map(|(folder, setup)| (*folder, setup.run.as_str())).filter(|(_, run)| !run.is_empty());
+    let compile = all.iter().filter_map(|(folder, setup)| Some((*folder, setup.compile.as_deref()?)));
+    let key = |name: &str, lines: Vec<_>, between: &str| match lines.is_empty() {
+        true => String::new(),
+        false => format!("{name} = {}\n", quoted(&joined(lines, between))),
     };
+    let (run, compile) = (key("run", run.collect(), " && "), key("compile", compile.collect(), "; "));
     let files =
         all.iter().flat_map(|(folder, setup)| setup.lock_files.iter().map(move |file| (folder, file)));
     let files: Vec<String> = files
@@ -216,7 +216,19 @@ fn setup(found: &[Finding]) -> String {
         .collect();
     let timeout = all.iter().find_map(|(_, setup)| setup.timeout);
     let timeout = timeout.map(|timeout| format!("timeout = {}\n", quoted(timeout))).unwrap_or_default();
-    format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n{timeout}", quoted(&line), wrapped(&files))
+    format!("{WHY}[setup]\n{run}{compile}lock_files = {}\n{timeout}", wrapped(&files))
+}
+
+/// Joins command lines of folders. Of several, each runs in its own subshell, so that no `cd` affects the next.
+fn joined(lines: Vec<(Option<&str>, &str)>, between: &str) -> String {
+    match lines.as_slice() {
+        [(folder, only)] => in_folder(*folder, only),
+        several => {
+            let each: Vec<String> =
+                several.iter().map(|(folder, line)| format!("({})", in_folder(*folder, line))).collect();
+            each.join(between)
+        }
+    }
 }
 
 /// Returns the servers that setup and agents may reach, each with the file or setting that names it.

@@ -92,6 +92,7 @@ const CONFIG: &[Entry] = &[
     ("sandbox", HarmlessAs(&["on"], What::LessSafe)),
     ("limits", Asks(What::LessSafe)),
     ("setup.run", Asks(What::Runs)),
+    ("setup.compile", Asks(What::Runs)),
     ("setup.env", Asks(What::Runs)),
     ("setup.lock_files", Harmless),
     ("setup.copy", Asks(What::Reaches)),

@@ -54,6 +54,25 @@ fn code_of_an_agent_makes_no_layer_that_others_see() {
     assert_eq!(setups(&second), 2);
 }
 
+/// What compiling leaves is where gates start from, so it is only done with the base, and without network.
+#[test]
+fn only_the_base_is_compiled_in_setup() {
+    let compiles = SETUP.replace(
+        "lock_files",
+        "compile = \"echo compiled >> '@ROOT@/seen/compiled'; mkdir -p deps; cp lock deps/compiled; false\"\nlock_files",
+    );
+    let proof = "test \\\"$(cat deps/compiled 2>/dev/null)\\\" != 2";
+    let workflow = WORKFLOW.replace("test ! -e deps/evil", proof);
+    let files = [("lock", "1\n"), ("hooks.d/one", "true\n"), (".gitignore", "*.pyc\n")];
+    let agent =
+        "if [ $ACQUIT_TASK = T-1 ]; then echo 2 > lock; else test -e deps/compiled && echo x > x; fi\n";
+    let sandbox = world(&compiles, &workflow, agent, &files);
+    sandbox.run_to(0);
+    sandbox.acquit(&["run", "Another"]).must(0);
+    assert_eq!(setups(&sandbox), 2);
+    assert_eq!(read(&sandbox.place("seen/compiled")).lines().count(), 1);
+}
+
 #[test]
 fn a_setup_that_was_cut_short_leaves_no_layer() {
     let sandbox = sandbox("echo work > work.txt\n");

@@ -167,6 +167,10 @@ impl Config {
 pub struct Setup {
     /// Command to run.
     pub run: Command,
+    /// Command that compiles what gates would compile each time. Runs after `run`, without network, and only on the base: its
+    /// results are never those of an agent's code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile: Option<Command>,
     /// Files whose contents decide whether it runs again.
     pub lock_files: Vec<String>,
     /// Maximum run time.

@@ -249,13 +249,15 @@ fn proof(
 
 fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     let run = table.value("run").and_then(|value| value.command());
+    let compile = table.value("compile").and_then(|value| value.command());
     let copy = copies::copies(&mut table);
-    if copy.is_empty() {
+    let needs_run = copy.is_empty() && compile.is_none();
+    if needs_run {
         table.require("run", "say what is run: run = \"npm ci\"");
     }
-    // Copying files alone needs no command.
+    // Copying files or compiling alone needs no other command.
     let nothing = || Command::Program(vec!["true".to_owned()]);
-    let run = run.or_else(|| (!table.has("run") && !copy.is_empty()).then(nothing));
+    let run = run.or_else(|| (!table.has("run") && !needs_run).then(nothing));
     let mut lock_files = Vec::new();
     for path in table.strings("lock_files").unwrap_or_default() {
         let outside = path.value.starts_with('/') || path.value.split('/').any(|part| part == "..");
@@ -272,7 +274,7 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     let timeout = table.span("timeout").unwrap_or(SETUP_TIMEOUT);
     let env = table.environment("env");
     table.finish();
-    Some(Setup { run: run?, lock_files, timeout, env, copy })
+    Some(Setup { run: run?, compile, lock_files, timeout, env, copy })
 }
 
 /// Returns an example declaration of a secret.

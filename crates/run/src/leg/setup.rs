@@ -37,7 +37,7 @@ const MOST_HOSTS: usize = 12;
 const AGE: Duration = Duration::from_hours(7 * 24);
 
 /// Format version of layers.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// Returns the layer of setup for the tree of a commit. `None` if the project has no setup.
 pub(crate) fn layer(
@@ -78,7 +78,9 @@ pub(crate) fn layer(
                 };
                 ctx.notice(Level::Info, format!("{}running setup: {}{why}", copies.words(), setup.run));
                 ctx.flush()?;
-                let connections = make(ctx, job, workspace, setup, (from, &copies), &making)?;
+                // Results of compiling an agent's code are for nobody: its build scripts could have written them.
+                let compile = setup.compile.as_ref().filter(|_| is_bases);
+                let connections = make(ctx, job, workspace, (setup, compile), (from, &copies), &making)?;
                 if !is_bases {
                     let changed = changed(&wanted, &workspace.files_at(&base, &inputs)?);
                     let setup = used(changed, network, &connections);
@@ -182,6 +184,7 @@ fn place(
     let depends = serde_json::json!({
         "form": FORM,
         "run": config.setup.as_ref().map(|setup| setup.run.to_string()),
+        "compile": config.setup.as_ref().map(|setup| setup.compile.as_ref().map(ToString::to_string)),
         "env": config.setup.as_ref().map(|setup| &setup.env),
         "inputs": inputs,
         "copies": copies,
@@ -203,7 +206,7 @@ fn make(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     workspace: &LockedWorkspace,
-    setup: &Setup,
+    (setup, compile): (&Setup, Option<&Command>),
     (from, copies): (&CommitId, &Copies),
     making: &Making,
 ) -> Result<Vec<Connection>, LegAbort> {
@@ -213,6 +216,9 @@ fn make(
         WorkingTree::of_setup(workspace.checked(from)?, tree.clone(), aside.clone(), workspace)?;
     copies.write(&tree)?;
     let connections = run(ctx, job, setup, &working_tree, "setup")?;
+    if let Some(compile) = compile {
+        self::compile(ctx, job, setup, compile, &working_tree)?;
+    }
     drop(working_tree);
     workspace.keep_new_files(from, &tree)?;
     let mut homes = vec![aside.join("over"), aside.join("home")];
@@ -221,6 +227,30 @@ fn make(
         .map_err(|error| LegAbort::file("keep what setup downloaded in", folder, &error))?;
     remove_folder(&aside)?;
     Ok(connections)
+}
+
+/// Compiles what gates would compile each time. If that fails, they say why.
+fn compile(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    setup: &Setup,
+    compile: &Command,
+    working_tree: &WorkingTree,
+) -> Result<(), LegAbort> {
+    let wanted = Wanted {
+        reports: Reports::Unread,
+        name: "setup-compile",
+        command: compile,
+        timeout: setup.timeout,
+        network: Network::Off,
+        env: &setup.env,
+        output: None,
+    };
+    let ran = command(ctx, job, working_tree, &wanted)?;
+    if !ran.passed {
+        ctx.notice(Level::Info, format!("the compile command of setup `{compile}`: {}", ran.ended));
+    }
+    Ok(())
 }
 
 /// Runs setup in a tree and returns its connections.
@@ -291,7 +321,11 @@ pub(crate) fn setup_aside(
     let workspace = scratch.workspace();
     if workspace.has_overlays() {
         if let Some(shown) = scratch.shown() {
-            scratch.set_up_with(layer(ctx, job, workspace, &shown)?);
+            let layer = layer(ctx, job, workspace, &shown)?;
+            if let Some(layer) = &layer {
+                scratch.show_over(layer)?;
+            }
+            scratch.set_up_with(layer);
         }
         return Ok(());
     }

@@ -33,6 +33,8 @@ pub struct Scratch<'w> {
     dir: PathBuf,
     /// The commit or tree that it currently shows.
     shown: std::cell::RefCell<Option<CommitId>>,
+    /// The commit or tree, and the head, as they were asked for.
+    asked: std::cell::RefCell<Option<(String, CommitId)>>,
     setup: SharedLayer,
     /// Lock files of the last setup in this tree.
     set_up: std::cell::RefCell<Option<Vec<Option<Vec<u8>>>>>,
@@ -84,8 +86,14 @@ impl LockedWorkspace {
     }
 
     fn scratch_in(&self, dir: PathBuf) -> Result<Scratch<'_>, Error> {
-        let scratch =
-            Scratch { of: self, dir, shown: None.into(), setup: SharedLayer::default(), set_up: None.into() };
+        let scratch = Scratch {
+            of: self,
+            dir,
+            shown: None.into(),
+            asked: None.into(),
+            setup: SharedLayer::default(),
+            set_up: None.into(),
+        };
         files::remove(&scratch.dir)?;
         std::fs::create_dir_all(scratch.tree()).map_err(|e| Error::io("create", &scratch.dir, e))?;
         Ok(scratch)
@@ -202,6 +210,7 @@ impl Scratch<'_> {
         if self.fill(tree).is_err() {
             // Programs ran here, and may have left something that git cannot clean up. Start with an empty tree.
             files::remove(&self.dir)?;
+            *self.set_up.borrow_mut() = None;
             std::fs::create_dir_all(self.tree()).map_err(|e| Error::io("create", &self.dir, e))?;
             self.fill(tree)?;
         }
@@ -212,7 +221,23 @@ impl Scratch<'_> {
         std::fs::copy(self.index(), git.join("index")).map_err(|e| Error::io("create", &git, e))?;
         self.of.fill_lfs(tree, &self.tree(), &git.join("index"))?;
         *self.shown.borrow_mut() = tree.parse().ok();
+        *self.asked.borrow_mut() = Some((tree.to_owned(), head.clone()));
         Ok(())
+    }
+
+    /// Shows the same again if that was before `layer` was made. Build tools take sources that are older than the output
+    /// in a layer for those that it was built from.
+    pub(crate) fn show_over(&self, layer: &Layer) -> Result<(), Error> {
+        let written = std::fs::metadata(self.index()).and_then(|meta| meta.modified()).ok();
+        let asked = self.asked.borrow().clone();
+        match (asked, layer.made().ok(), written) {
+            (Some((tree, head)), Some(made), Some(written)) if written <= made => {
+                files::remove(&self.dir)?;
+                std::fs::create_dir_all(self.tree()).map_err(|e| Error::io("create", &self.dir, e))?;
+                self.show(&tree, &head)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn fill(&self, tree: &str) -> Result<(), Error> {

@@ -119,10 +119,14 @@ pub(super) enum Check {
     /// The exit code.
     Command,
     /// Each test, compared with the base.
-    Tests(Report),
+    Tests {
+        /// Command that compiles the tests, if that can fail separately from running them.
+        build: Option<String>,
+        report: Report,
+    },
     /// The tests of the change, without it and with it.
     Tdd {
-        /// Command that compiles the tests, if that can fail separately from running them.
+        /// The same.
         build: Option<String>,
         report: Report,
     },
@@ -170,7 +174,8 @@ impl Gate {
         const WHY: &str = "The tests of a change must fail without it, by an assertion, and pass with it.";
         let run = run.into();
         [
-            Self { check: Check::Tests(report), ..Self::new("test", run.clone()) },
+            // The same build, so that one gate can use a run of the other.
+            Self { check: Check::Tests { build: build.clone(), report }, ..Self::new("test", run.clone()) },
             Self {
                 name: "tdd",
                 check: Check::Tdd { build, report },
@@ -201,8 +206,10 @@ impl Gate {
 
 /// How to install dependencies.
 pub(super) struct Setup {
-    /// Shell command line.
+    /// Shell command line. Empty if nothing is to be installed.
     pub(super) run: String,
+    /// Shell command line that compiles what gates would compile each time.
+    pub(super) compile: Option<String>,
     /// Files whose change requires another run.
     pub(super) lock_files: Vec<&'static str>,
     /// Timeout, if the default is too short.

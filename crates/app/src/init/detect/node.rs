@@ -175,5 +175,10 @@ fn setup(
         (Manager::Bun, Some(_)) => "bun install --frozen-lockfile",
         (Manager::Bun, None) => "bun install --no-save",
     };
-    Some(Setup { run: run.to_owned(), lock_files: vec![lock.unwrap_or(MANIFEST)], timeout: None })
+    Some(Setup {
+        run: run.to_owned(),
+        compile: None,
+        lock_files: vec![lock.unwrap_or(MANIFEST)],
+        timeout: None,
+    })
 }

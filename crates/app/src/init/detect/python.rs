@@ -153,7 +153,7 @@ fn setup(source: Source, tools: &[&str]) -> Option<Setup> {
         }
         Source::None => return None,
     };
-    Some(Setup { run, lock_files, timeout: None })
+    Some(Setup { run, compile: None, lock_files, timeout: None })
 }
 
 /// Returns plugins without which pytest rejects the repository's settings.
