@@ -37,7 +37,7 @@ impl Judge for Tests {
         let results = &now.merged.results;
         let fails = results.red().next().is_some() || !results.broken.is_empty();
         if fails && self.again > 0 {
-            let again = Suite { build: None, ..suite };
+            let again = suite.in_tree(spent.built);
             if let Tree::Ran(more) = again.tree(ctx, job, &working_tree, "again", self.again, &mut spent)? {
                 now.merged.join(more.merged);
                 now.trouble = now.trouble.or(more.trouble);

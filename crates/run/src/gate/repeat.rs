@@ -30,6 +30,8 @@ pub(super) struct Repeat<'a> {
     pub(super) working_tree: &'a WorkingTree,
     /// Its runs.
     pub(super) kept: &'a Runs,
+    /// Whether it is built.
+    pub(super) built: bool,
 }
 
 impl Repeat<'_> {
@@ -42,14 +44,15 @@ impl Repeat<'_> {
         known: &mut Ran,
         spent: &mut Spent,
     ) -> Result<(), LegAbort> {
+        let mut built = self.built;
         for number in numbers {
             if self.kept.find(number).is_none()
-                && let Some(part) = self.part(ctx, job, (phase, number), known, spent)?
+                && let Some(part) = self.part(ctx, job, (phase, number), &mut built, known, spent)?
             {
                 known.merged.join_part(part);
                 continue;
             }
-            let whole = self.suite.runs(
+            let whole = self.suite.in_tree(built).runs(
                 ctx,
                 job,
                 self.working_tree,
@@ -57,6 +60,7 @@ impl Repeat<'_> {
                 Some(self.kept),
                 spent,
             )?;
+            built |= spent.built;
             if let Tree::Ran(more) = whole {
                 known.merged.join(more.merged);
                 known.trouble = known.trouble.take().or(more.trouble);
@@ -76,15 +80,18 @@ impl Repeat<'_> {
         ctx: &mut LegContext<'_>,
         job: &Job<'_>,
         (phase, number): (&str, u32),
+        built: &mut bool,
         known: &Ran,
         spent: &mut Spent,
     ) -> Result<Option<Merged>, LegAbort> {
         let Some(run) = self.part.filter(|_| !self.tests.is_empty()) else { return Ok(None) };
-        let suite = Suite { build: None, run, ..*self.suite };
+        let suite = Suite { run, ..*self.suite };
         let kept = suite.kept(ctx, job, self.workspace, self.shown)?;
+        let suite = suite.in_tree(*built);
         let phase = format!("{phase}-part");
         let runs = (phase.as_str(), number..=number);
         let tree = suite.runs(ctx, job, self.working_tree, runs, Some(&kept), spent)?;
+        *built |= spent.built;
         Ok(match tree {
             Tree::Ran(part) if agrees(self.tests, &known.merged, &part) => Some(part.merged),
             Tree::Ran(_) | Tree::NotBuilt(_) => None,

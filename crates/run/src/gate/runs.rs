@@ -13,6 +13,7 @@ use acquit_core::results::{Merged, Results};
 use acquit_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::verdicts::history;
 use super::{cache, verdicts};
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, Ran};
@@ -28,7 +29,7 @@ const LARGEST: u64 = 64 << 20;
 const MOST_KEPT: usize = 200;
 
 /// Format version of the files.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// One run of the tests of a tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -100,7 +101,6 @@ pub(super) struct Commands<'a> {
 pub(super) struct Runs {
     folder: PathBuf,
     depends: serde_json::Value,
-    build: Option<String>,
     now: Timestamp,
     is_kept: bool,
 }
@@ -115,11 +115,15 @@ impl Runs {
         commands: &Commands<'_>,
     ) -> Result<Self, LegAbort> {
         let gate = commands.gate;
+        let (base, head) = (job.base(), workspace.work_head()?);
         let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
         let depends = serde_json::json!({
             "form": FORM,
             "tree": workspace.tree_of(tree)?,
-            "base": job.base(),
+            "base": base,
+            // A command can look at the history of the work.
+            "history": if *tree == head { history(workspace, &base, &head)? } else { Vec::new() },
+            "build": commands.build.map(ToString::to_string),
             "run": commands.run,
             "report": commands.report,
             "env": gate.env,
@@ -133,7 +137,6 @@ impl Runs {
         Ok(Self {
             folder: verdicts::folder(ctx, job).join("runs"),
             depends,
-            build: commands.build.map(ToString::to_string),
             now: (ctx.runtime.now)(),
             is_kept: gate.reuse == Reuse::SameTree && job.source.is_judged_only(),
         })
@@ -156,16 +159,15 @@ impl Runs {
     }
 
     /// Keeps a run.
-    pub(super) fn keep(&self, ctx: &LegContext<'_>, number: u32, once: &Once) -> Result<(), LegAbort> {
-        if !once.is_whole() {
-            return Ok(());
+    pub(super) fn keep(&self, ctx: &LegContext<'_>, number: u32, once: &Once) {
+        if once.is_whole() {
+            self.save(ctx, self.run(number), What::Ran(Box::new(once.clone())));
         }
-        self.save(ctx, self.run(number), What::Ran(Box::new(once.clone())))
     }
 
     /// Keeps what the compiler said of a tree that does not build.
-    pub(super) fn keep_not_built(&self, ctx: &LegContext<'_>, said: &str) -> Result<(), LegAbort> {
-        self.save(ctx, self.build(), What::NotBuilt(said.to_owned()))
+    pub(super) fn keep_not_built(&self, ctx: &LegContext<'_>, said: &str) {
+        self.save(ctx, self.build(), What::NotBuilt(said.to_owned()));
     }
 
     /// Forgets the runs of a tree if they do not agree: the next judgement tries again.
@@ -184,7 +186,7 @@ impl Runs {
     }
 
     fn build(&self) -> String {
-        serde_json::json!({ "of": self.depends, "build": self.build }).to_string()
+        serde_json::json!({ "of": self.depends, "run": "build" }).to_string()
     }
 
     fn file(&self, depends: &str) -> PathBuf {
@@ -200,16 +202,15 @@ impl Runs {
         holds.then_some(kept.what)
     }
 
-    fn save(&self, ctx: &LegContext<'_>, depends: String, what: What) -> Result<(), LegAbort> {
+    fn save(&self, ctx: &LegContext<'_>, depends: String, what: What) {
         if !self.is_kept {
-            return Ok(());
+            return;
         }
         let file = self.file(&depends);
         let Some(kept) = ctx.redactor.stored(Kept { form: FORM, at: self.now, depends, what }) else {
-            return Ok(());
+            return;
         };
-        let at = |error: std::io::Error| LegAbort::file("keep a run in", &file, &error);
-        cache::prune(&self.folder, MOST_KEPT).map_err(at)?;
-        cache::save(&file, &kept).map_err(at)
+        // A run that could not be kept is run again. Another process may be removing the folder.
+        let _ = cache::prune(&self.folder, MOST_KEPT).and_then(|()| cache::save(&file, &kept));
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Suite<'a> {
 #[derive(Default)]
 pub(super) struct Spent {
     pub(super) took: u64,
+    /// Whether the last tree was built, or needed no build. The runs of a tree can all be kept ones: then it was not.
+    pub(super) built: bool,
     /// How long the last run of tests took, with its build, also if it is a kept one.
     pub(super) run: u64,
     /// The output of the last one.
@@ -57,7 +59,12 @@ impl Spent {
     }
 }
 
-impl Suite<'_> {
+impl<'a> Suite<'a> {
+    /// Returns the same for a tree that may be built already.
+    pub(super) fn in_tree(self, built: bool) -> Suite<'a> {
+        Suite { build: self.build.filter(|_| !built), ..self }
+    }
+
     /// Builds and runs the tests of the tree at `ground`. `phase` names the files that tell of it.
     pub(super) fn tree(
         &self,
@@ -94,23 +101,25 @@ impl Suite<'_> {
         spent: &mut Spent,
     ) -> Result<Tree, LegAbort> {
         let mut unbuilt = self.build;
+        spent.built = unbuilt.is_none();
         let mut all = proof::Ran::default();
         for number in numbers {
             let began = spent.took;
             let once = if let Some(once) = kept.and_then(|kept| kept.find(number)) {
                 once
             } else {
-                if let Some(build) = unbuilt.take()
-                    && let Some(said) = self.built(ctx, job, working_tree, (phase, build), kept, spent)?
-                {
-                    return Ok(Tree::NotBuilt(said));
+                if let Some(build) = unbuilt.take() {
+                    if let Some(said) = self.built(ctx, job, working_tree, (phase, build), kept, spent)? {
+                        return Ok(Tree::NotBuilt(said));
+                    }
+                    spent.built = true;
                 }
                 let (results, ran) = self.once(ctx, job, working_tree, &format!("{phase}-{number}"))?;
                 spent.add(&ran);
                 let said = if ran.passed { String::new() } else { said(&ran, working_tree) };
                 let once = Once::of(&ran, spent.took - began, said, results);
                 if let Some(kept) = kept {
-                    kept.keep(ctx, number, &once)?;
+                    kept.keep(ctx, number, &once);
                 }
                 once
             };
@@ -140,7 +149,7 @@ impl Suite<'_> {
         }
         let said = format!("{}\n`{build}`: {}", said(&ran, working_tree), ran.why());
         if let Some(kept) = kept.filter(|_| ran.cut_short.is_none()) {
-            kept.keep_not_built(ctx, &said)?;
+            kept.keep_not_built(ctx, &said);
         }
         Ok(Some(said))
     }

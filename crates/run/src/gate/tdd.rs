@@ -97,6 +97,7 @@ impl Judge for Tdd {
         let red_runs = suite.kept(ctx, job, workspace, &red_tree)?;
         let without = WorkingTree::of_scratch(&scratch);
         let mut red = suite.runs(ctx, job, &without, ("without", 1..=1), Some(&red_runs), &mut spent)?;
+        let red_is_built = spent.built;
         origin::locate(&mut red, &scratch, &self.tests);
         // A clone of its own: nothing that the tests left behind while they were red helps them now.
         let fresh = workspace.beside("with")?;
@@ -107,15 +108,15 @@ impl Judge for Tdd {
         let mut green = suite.runs(ctx, job, &with, ("with", 1..=1), Some(&green_runs), &mut spent)?;
         if let Tree::Ran(now) = &mut green {
             let tests = counting(&on_base, &red, &now.merged);
-            let unbuilt = Suite { build: None, ..suite };
             let mut repeat = Repeat {
-                suite: &unbuilt,
+                suite: &suite,
                 part: self.part.as_ref(),
                 tests: &tests,
                 workspace,
                 shown: &head,
                 working_tree: &with,
                 kept: &green_runs,
+                built: spent.built,
             };
             repeat.add(ctx, job, ("with", 2..=self.runs), now, &mut spent)?;
             green_runs.forget_flaky(&now.merged);
@@ -123,7 +124,8 @@ impl Judge for Tdd {
                 && before.hung.is_none()
             {
                 // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
-                repeat = Repeat { shown: &red_tree, working_tree: &without, kept: &red_runs, ..repeat };
+                let (shown, working_tree, kept) = (&red_tree, &without, &red_runs);
+                repeat = Repeat { shown, working_tree, kept, built: red_is_built, ..repeat };
                 let mut again = Ran { merged: before.merged.clone(), ..Ran::default() };
                 repeat.add(ctx, job, ("without", 2..=2), &mut again, &mut spent)?;
                 before.merged = again.merged;

@@ -21,6 +21,7 @@ use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::cache;
+use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::LockedWorkspace;
 
@@ -79,11 +80,7 @@ impl Verdicts {
         workspace: &LockedWorkspace,
     ) -> Result<Self, LegAbort> {
         let (base, head) = (job.base(), workspace.work_head()?);
-        let history: Vec<(String, String)> = workspace
-            .commits(&base, &head)?
-            .into_iter()
-            .map(|commit| (commit.author, commit.message))
-            .collect();
+        let history = history(workspace, &base, &head)?;
         let wish = &job.task.seed.wish;
         let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
         let work = serde_json::json!({
@@ -168,6 +165,16 @@ impl Verdicts {
         let depends = serde_json::json!({ "project": self.project, "name": gate.name, "check": gate.check });
         self.durations.join(name(&depends.to_string()))
     }
+}
+
+/// Returns what a command can see of the history of the work: authors and messages of its commits.
+pub(super) fn history(
+    workspace: &LockedWorkspace,
+    base: &CommitId,
+    head: &CommitId,
+) -> Result<Vec<(String, String)>, LegAbort> {
+    let commits = workspace.commits(base, head)?;
+    Ok(commits.into_iter().map(|commit| (commit.author, commit.message)).collect())
 }
 
 /// Returns the folder for what gates found out about this work.
