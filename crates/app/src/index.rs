@@ -161,9 +161,12 @@ impl TaskIndex {
     /// Reads at most `most` of the tasks that are not read yet.
     pub fn read_more(&mut self, store: &mut dyn Store, most: usize) -> Result<(), Error> {
         for _ in 0..most {
-            let Some(next) = self.unread.pop() else { break };
-            self.read(store, next.id)?;
-            self.stored.insert(next.id, next.updated);
+            let Some(next) = self.unread.last() else { break };
+            let (id, updated) = (next.id, next.updated);
+            // Keep it in the list until it is read: the store may not answer.
+            self.read(store, id)?;
+            self.unread.pop();
+            self.stored.insert(id, updated);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acquit_app::figures::{Compared, Costs, Folded};
+use acquit_app::figures::{Compared, Costs, Folded, midnight};
 use acquit_app::flow::Flow;
 use acquit_app::index::TaskIndex;
 use acquit_app::{App, Error, Kind};
@@ -101,10 +101,12 @@ impl Shared {
         self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the up-to-date index of all tasks.
+    /// Returns the index of tasks. Open tasks and those of today are up to date; older ones may still be unread.
     pub fn index(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
+        let today = midnight(store.now()?);
         let mut index = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         index.refresh(store)?;
+        index.read_since(store, today)?;
         Ok(index)
     }
 }

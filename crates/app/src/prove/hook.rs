@@ -51,7 +51,7 @@ impl Turn {
         let again = value.get("stop_hook_active").and_then(Value::as_bool).unwrap_or_default()
             || value.get("loop_count").and_then(Value::as_u64).unwrap_or_default() > 0;
         // Cursor calls its hook for every end; the others only for those of the agent itself.
-        let broken_off = word("status").is_some_and(|status| status != "completed");
+        let broken_off = agent == Agent::Cursor && word("status").is_some_and(|status| status != "completed");
         let of = format!("{agent:?}\0{name}\0{}", here.display());
         Self { session: hex::encode(&Sha256::digest(of.as_bytes())[..16]), again, broken_off }
     }

@@ -6,6 +6,7 @@ use acquit_core::agent::shorten;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
+use acquit_core::human_request::Answer;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::night::key;
 use acquit_core::store::{self, Delivery, Letter, Mark, Message, Store};
@@ -66,8 +67,9 @@ impl Daemon<'_> {
                 } else if let Body::Change { change: Change::RequestAnswered { request, by, answer } } =
                     &event.body
                 {
-                    let said = format!("{by}: {}", history::in_words(answer));
-                    messages.extend(self.update(store, &project, event.task, *request, &said, now)?);
+                    let by = by.to_string();
+                    let said = (by.as_str(), answer);
+                    messages.extend(self.update(store, &project, event.task, *request, said, now)?);
                 } else if let Some((what, notice)) = notice(store, &self.home, event, dashboard.as_deref())? {
                     messages.extend(notify::messages(
                         &self.home.config,
@@ -95,7 +97,7 @@ impl Daemon<'_> {
         project: &str,
         task: TaskId,
         request: u32,
-        said: &str,
+        (by, answer): (&str, &Answer),
         now: Timestamp,
     ) -> Result<Vec<Message>, Error> {
         let replaced = request_key(task, request);
@@ -105,10 +107,22 @@ impl Daemon<'_> {
             posted.iter().any(|letter| letter.message.project == project && letter.message.key == original)
         };
         let task = store.task(task)?;
+        // What a person wrote may be a secret, and channels show it to others. What was offered is known to them.
+        let of_request = |letter: &&Letter| letter.message.key.starts_with(&format!("{replaced}/"));
+        let offered = |words: &str| {
+            posted.iter().filter(of_request).any(|letter| letter.message.payload.to_string().contains(words))
+        };
+        let words = history::in_words(answer);
+        let said = match answer {
+            Answer::Approve => format!("{by} approved"),
+            Answer::Reject { .. } => format!("{by} rejected"),
+            _ if offered(&words) => format!("{by}: {words}"),
+            _ => format!("{by} answered"),
+        };
         let notice = Notice {
             event: notify::ANSWERED.to_owned(),
             title: format!("{} answered: {}", task.id(), shorten(&task.seed.wish.title, 100)),
-            text: format!("{}: {}", task.seed.project.name, shorten(said, TEXT)),
+            text: format!("{}: {}", task.seed.project.name, shorten(&said, TEXT)),
             link: self.dashboard_address().map(|dashboard| format!("{dashboard}/tasks/{}", task.id())),
             task: Some(task.id().to_string()),
             project: Some(task.seed.project.name.clone()),
