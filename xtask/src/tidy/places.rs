@@ -140,6 +140,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told, commands: Hold::Told },
     reads_agents_md: false,
+    reads_env: false,
     launch: |_, launch, extra| launch.args(extra),
     parser: |_| Box::new(Lines),
 };

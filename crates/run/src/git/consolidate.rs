@@ -39,8 +39,7 @@ pub(crate) enum Arrived {
 
 /// Age at which the writer of a ref lock counts as dead. Git holds such a lock for milliseconds.
 const STALE: Duration = Duration::from_secs(2);
-/// The same for the lock of `packed-refs`, which the user's git takes as well. It holds it while it writes one file;
-/// another git gives up after a second of waiting.
+/// The same for the lock of `packed-refs`, which the user's git takes as well, unless a git is at work there.
 const STALE_PACKED: Duration = Duration::from_secs(10);
 
 impl Source {
@@ -53,9 +52,12 @@ impl Source {
     }
 
     /// Removes the lock that a killed git left when it deleted or packed refs. With it, the user's git could not delete
-    /// a branch.
+    /// a branch. Leaves it if a git is at work in the repository, such as a long fetch or one that is stopped.
     pub(crate) fn clear_stale_packed_lock(&self) {
-        clear_stale_lock(&self.common().join("packed-refs.lock"), STALE_PACKED);
+        let lock = self.common().join("packed-refs.lock");
+        if lock.exists() && !is_git_at_work(self.common()) {
+            clear_stale_lock(&lock, STALE_PACKED);
+        }
     }
 
     /// Returns the directory with the refs, next to the objects. A linked worktree uses that of its main repository.
@@ -136,6 +138,22 @@ impl Source {
         }
         self.call(git, "prune-packed").arg("--quiet").run().map(drop)
     }
+}
+
+/// Returns whether a git of this machine runs in a repository or has one of its files open. One that cannot be looked
+/// at counts.
+fn is_git_at_work(common: &Path) -> bool {
+    let top = common.parent().unwrap_or(common);
+    let is_inside = |link: PathBuf| fs::read_link(link).is_ok_and(|place| place.starts_with(top));
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_git = |process: &PathBuf| {
+        let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+        name.trim_end() == "git" || name.starts_with("git-")
+    };
+    processes.filter(is_git).any(|process| {
+        let Ok(open) = fs::read_dir(process.join("fd")) else { return process.exists() };
+        is_inside(process.join("cwd")) || open.flatten().any(|file| is_inside(file.path()))
+    })
 }
 
 /// Waits until a lock is old, and removes it unless another one replaced it.
