@@ -310,7 +310,15 @@ impl Machine {
 
     /// Returns a command that installs an AppArmor profile for acquit.
     fn profile(&self) -> String {
-        let program = self.program.display();
+        // In a profile a path is a pattern, and the line is one word of the shell.
+        let program: String = self.program.to_string_lossy().chars().fold(String::new(), |mut all, char| {
+            if "\\\"*?[]{}^".contains(char) {
+                all.push('\\');
+            }
+            all.push(char);
+            all
+        });
+        let program = program.replace('\'', "'\\''");
         format!(
             "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile acquit \"{program}\" flags=(unconfined) {{' '  userns,' '}}' \
              | sudo tee /etc/apparmor.d/acquit && sudo apparmor_parser -r /etc/apparmor.d/acquit"

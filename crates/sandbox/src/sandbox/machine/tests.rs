@@ -176,3 +176,25 @@ fn a_path_on_a_windows_drive_is_found_in_wsl_only() {
     let (_folder, other) = machine(&files, "6.18.1", Some(7), User::Ordinary);
     assert_eq!(other.windows_drive(Path::new("/mnt/c/x")), None);
 }
+
+#[test]
+fn the_profile_for_apparmor_names_the_program_whatever_its_path() {
+    let restricted = ("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+    let (_folder, mut machine) = machine(&[restricted], "6.18.1", Some(7), User::Ordinary);
+    // The line of the profile, as the shell passes it to printf.
+    for (program, line) in [
+        ("/opt/acquit", r#"'profile acquit "/opt/acquit" flags=(unconfined) {'"#),
+        ("/home/o'neil/a b/acquit", r#"'profile acquit "/home/o'\''neil/a b/acquit" flags=(unconfined) {'"#),
+        (r#"/x/{a,b}*[c]"\"#, r#"'profile acquit "/x/\{a,b\}\*\[c\]\"\\" flags=(unconfined) {'"#),
+        ("/x/'; id; '", r#"'profile acquit "/x/'\''; id; '\''" flags=(unconfined) {'"#),
+    ] {
+        machine.program = program.into();
+        let found = machine.abilities().into_iter().find(|one| one.name == "user namespaces");
+        let mend = found.and_then(|one| one.mend).unwrap_or_default();
+        assert!(mend.contains(&format!(" {line} '  userns,'")), "{mend}");
+    }
+    let begin = "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile acquit ";
+    let end = "'}' | sudo tee /etc/apparmor.d/acquit && sudo apparmor_parser -r /etc/apparmor.d/acquit";
+    let command = machine.profile();
+    assert!(command.starts_with(begin) && command.ends_with(end), "{command}");
+}
