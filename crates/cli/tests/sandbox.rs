@@ -222,6 +222,66 @@ fn what_git_and_acquit_obey_in_the_checkout_can_be_read_only() {
     assert!(place.path("work/lib/sub/file").exists() && !place.path("work/moved").exists(), "{said}");
 }
 
+/// Makes a repository with a commit at `name`, and runs git in it.
+fn git(place: &Place, name: &str, args: &[&str]) {
+    let mut git = Command::new("git");
+    git.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", place.path("home"));
+    git.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always"]);
+    let output = git.arg("-C").arg(place.path(name)).args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn repository(place: &Place, name: &str) {
+    fs::create_dir_all(place.path(name)).unwrap();
+    git(place, name, &["init", "--quiet", "-b", "main"]);
+    fs::write(place.path(name).join("private"), "a private file\n").unwrap();
+    git(place, name, &["add", "."]);
+    git(place, name, &["commit", "--quiet", "-m", "a private commit"]);
+}
+
+#[test]
+fn a_planted_git_file_shows_no_other_repository() {
+    let place = Place::new();
+    repository(&place, "other");
+    git(&place, "other", &["worktree", "add", "--quiet", "../theirs"]);
+    let other = place.path("other/.git");
+    let other = other.display();
+    let log = format!("cat {other}/HEAD {other}/logs/HEAD; git -C sub log");
+    // The next sandbox in the same folder would show what the file names.
+    let plants = [
+        format!("echo 'gitdir: {other}' > sub/.git"),
+        format!("echo 'gitdir: {other}/worktrees/theirs' > sub/.git"),
+        format!(
+            "mkdir fake; echo 'ref: refs/heads/main' > fake/HEAD; echo {other} > fake/commondir; \
+             echo \"$PWD/sub/.git\" > fake/gitdir; echo 'gitdir: ../fake' > sub/.git"
+        ),
+        format!(
+            "mkdir -p fake/worktrees; ln -s {other} fake/worktrees/x; echo 'gitdir: ../fake/worktrees/x' > sub/.git"
+        ),
+    ];
+    for plant in plants {
+        let (_, said) = place.sh(&[], &format!("rm -rf fake sub; mkdir sub; {plant}"));
+        assert!(place.path("work/sub/.git").is_file(), "{said}");
+        let (_, said) = place.sh(&[], &log);
+        assert!(!said.contains("private commit") && !said.contains("ref: refs/heads"), "{plant}: {said}");
+    }
+}
+
+#[test]
+fn git_works_in_a_linked_worktree_and_in_a_submodule() {
+    let place = Place::new();
+    repository(&place, "other");
+    fs::remove_dir(place.path("work")).unwrap();
+    git(&place, "other", &["worktree", "add", "--quiet", "../work"]);
+    let (output, said) = place.sh(&[], "git log --oneline && git status --short");
+    assert!(output.status.success() && said.contains("a private commit"), "{said}");
+    repository(&place, "outer");
+    git(&place, "outer", &["submodule", "--quiet", "add", "../other", "module"]);
+    let mut inside = place.command(&["--", "git", "log", "--oneline"]);
+    let output = inside.current_dir(place.path("outer/module")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn places_of_credentials_are_no_place_for_a_sandbox() {
     let place = Place::new();

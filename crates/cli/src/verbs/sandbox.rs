@@ -211,13 +211,36 @@ fn checkouts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the repository that the `.git` file of a linked worktree or a submodule names.
+/// Returns the repository that the `.git` file of a linked worktree or a submodule names, if that repository names the
+/// checkout as its own. A program could have written the file, with any other repository in it.
 fn repository(file: &Path) -> Vec<PathBuf> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let Some(named) = text.strip_prefix("gitdir:") else { return Vec::new() };
-    let folder = real(&file.parent().unwrap_or(file).join(named.trim()));
-    let common = std::fs::read_to_string(folder.join("commondir")).ok();
-    let common = common.map(|common| real(&folder.join(common.trim())));
-    // The file could name any other directory.
-    [Some(folder), common].into_iter().flatten().filter(|folder| folder.join("HEAD").is_file()).collect()
+    let checkout = real(file.parent().unwrap_or(file));
+    let folder = real(&checkout.join(named.trim()));
+    if !folder.join("HEAD").is_file() {
+        return Vec::new();
+    }
+    let back = std::fs::read_to_string(folder.join("gitdir")).ok();
+    if back.is_some_and(|back| real(&folder.join(back.trim())) == checkout.join(".git")) {
+        let common = std::fs::read_to_string(folder.join("commondir")).ok();
+        let common = common.map(|common| real(&folder.join(common.trim())));
+        // The repository keeps what it knows of its worktrees itself.
+        let own = |common: &PathBuf| folder.parent() == Some(&common.join("worktrees"));
+        return match common.filter(own) {
+            Some(common) => vec![folder, common],
+            None => Vec::new(),
+        };
+    }
+    let config = std::fs::read_to_string(folder.join("config")).unwrap_or_default();
+    let is_its_own = work_tree(&config).is_some_and(|tree| real(&folder.join(tree)) == checkout);
+    if is_its_own { vec![folder] } else { Vec::new() }
+}
+
+/// Returns `core.worktree` of a repository, as git writes it for a submodule.
+fn work_tree(config: &str) -> Option<&str> {
+    let core = config.split("[core]").nth(1)?.split("\n[").next()?;
+    let value =
+        core.lines().find_map(|line| line.trim().strip_prefix("worktree")?.trim().strip_prefix('='))?;
+    Some(value.trim().trim_matches('"'))
 }
