@@ -1,6 +1,6 @@
 //! Decides which legs of a task share a home, `/tmp` and caches.
 //!
-//! A home belongs to one stage, its agent and their grants: secrets and network. An agent of another stage never sees
+//! A home belongs to one stage, its agent and their grants: secrets, network, tools and commands. An agent of another stage never sees
 //! it: otherwise a `~/.gitconfig` left by a coder would run in a reviewer's `git status`, with the reviewer's secrets.
 //! A fix that continues the conversation of the stage it fixes shares that stage's home, as long as both have the same
 //! grants.
@@ -11,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use acquit_core::definition::Definition;
 use acquit_core::ids::Name;
 use acquit_core::leg::{Entry, Purpose};
+use acquit_core::role::Tool;
 use acquit_core::sandbox::Network;
 use acquit_core::workflow::{AgentWork, Continue, Work};
 
@@ -22,6 +23,8 @@ struct Grants<'d> {
     login: BTreeSet<&'d str>,
     passed: BTreeSet<&'d str>,
     network: Network,
+    tools: Option<BTreeSet<Tool>>,
+    commands: BTreeSet<&'d str>,
 }
 
 /// Returns the home of a leg as one directory name, equal for all legs that share it.
@@ -67,5 +70,7 @@ fn grants<'d>(definition: &'d Definition, work: &'d AgentWork) -> Grants<'d> {
         login: own(|agent| &agent.login).collect(),
         passed: own(|agent| &agent.pass_env).collect(),
         network: work.network.unwrap_or(config.network.agents),
+        tools: work.tools().map(|tools| tools.iter().copied().collect()),
+        commands: names(&work.commands).collect(),
     }
 }
