@@ -1,12 +1,12 @@
 //! Reads files written by an agent, a gate or a repository: regular files only, size-limited, without following
-//! symlinks.
+//! symlinks. Writes files to directories that these could write to.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
 pub use crate::removal::{remove, size};
@@ -35,6 +35,32 @@ pub fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
         here = openat(&here, name, flags, Mode::empty())?;
     }
     Ok(here)
+}
+
+/// Writes a new file below `root` without following symlinks at any level. Replaces what was there; for a symlink, the
+/// link itself and not its target.
+pub fn put_below(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let mut here: OwnedFd = rustix::fs::open(root, folder, Mode::empty())?;
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(Component::Normal(name)) = parts.next() {
+        if parts.peek().is_some() {
+            match mkdirat(&here, name, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            here = openat(&here, name, folder, Mode::empty())?;
+            continue;
+        }
+        match unlinkat(&here, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let new = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::CREATE | OFlags::EXCL;
+        let file = openat(&here, name, new, mode)?;
+        return File::from(file).write_all(bytes);
+    }
+    Err(io::Error::other("the path has no name"))
 }
 
 /// Reads the whole file. `None` if it is not a regular file or is longer than `limit`.

@@ -9,10 +9,12 @@ use acquit_core::config::Config;
 use acquit_core::definition::{Definition, Travel};
 use acquit_core::event::Level;
 use acquit_core::fleet::{Content, Parcel, Parcels, StoredParcel};
-use acquit_core::ids::{LegId, TaskId};
+use acquit_core::ids::TaskId;
 use acquit_core::leg::{Ending, Report};
 use acquit_core::store::Store;
 use acquit_core::task::Task;
+use rustix::fs::Mode;
+use rustix::io::Errno;
 
 use super::Error;
 use crate::git::{self, CommitId, Git, ObjectFormat, Source};
@@ -223,28 +225,37 @@ pub fn fetch_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Re
         let (Some(leg), Content::File { path }) = (stored.parcel.leg, &stored.parcel.content) else {
             continue;
         };
-        let Some(path) = plain_path(path) else { continue };
-        let place = runtime.leg_folder(leg).path().join(path);
+        // Whoever writes to the store names leg and path.
+        if leg.task != task || !is_leg_file(path) {
+            continue;
+        }
+        let folder = runtime.leg_folder(leg);
+        let place = folder.path().join(path);
         if stored.bytes > FILE_LIMIT * 2 || place.symlink_metadata().is_ok() {
             continue;
         }
         let data = whole(store, &stored)?;
-        let failed = |source| Error::File { path: place.clone(), source };
-        write(runtime, leg, &place, &data).map_err(failed)?;
+        for folder in [
+            &runtime.home,
+            &runtime.home.join("tasks"),
+            &runtime.tasks(),
+            &runtime.task_folder(task),
+            folder.path(),
+        ] {
+            make_private(folder).map_err(|source| Error::File { path: folder.to_owned(), source })?;
+        }
+        write(folder.path(), path, &data).map_err(|source| Error::File { path: place, source })?;
     }
     Ok(())
 }
 
-fn write(runtime: &Runtime, leg: LegId, place: &Path, data: &[u8]) -> std::io::Result<()> {
-    for folder in
-        [&runtime.home, &runtime.home.join("tasks"), &runtime.tasks(), &runtime.task_folder(leg.task)]
-    {
-        make_private(folder)?;
-    }
-    fs::create_dir_all(place.parent().unwrap_or(place))?;
-    let fresh = place.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&fresh, data)?;
-    fs::rename(fresh, place)
+/// Writes a file of a leg, unless an agent that worked here left a link or a file in the way.
+fn write(folder: &Path, path: &str, data: &[u8]) -> std::io::Result<()> {
+    untrusted::put_below(folder, path, data, Mode::RUSR | Mode::WUSR).or_else(|error| {
+        let errno = Errno::from_io_error(&error);
+        let in_the_way = matches!(errno, Some(Errno::LOOP | Errno::NOTDIR | Errno::ISDIR));
+        if in_the_way { Ok(()) } else { Err(error) }
+    })
 }
 
 /// Returns the task with the paths of its files on this machine.
@@ -272,6 +283,15 @@ fn plain_path(text: &str) -> Option<&Path> {
     let path = Path::new(text);
     let down = path.components().all(|part| matches!(part, Component::Normal(_)));
     (down && path.components().next().is_some()).then_some(path)
+}
+
+/// Returns whether a path is one that [`leg_files`] sends: an output at the top, or a file of the agent.
+fn is_leg_file(text: &str) -> bool {
+    plain_path(text).is_some_and(|path| match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => path.extension().is_some_and(|end| end == "log"),
+        Some(folder) => folder.starts_with("out"),
+        None => false,
+    })
 }
 
 /// Returns the files of a leg that others may want to see, relative to its directory: outputs and artifacts.
@@ -365,6 +385,43 @@ mod tests {
         assert_eq!(plain_path("out/plan.md"), Some(Path::new("out/plan.md")));
         for bad in ["", "/etc/passwd", "../x", "a/../../b", "."] {
             assert_eq!(plain_path(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_file_of_the_store_is_written_through_a_link() {
+        let world = tempfile::tempdir().unwrap();
+        let (leg, outside) = (world.path().join("1"), world.path().join("outside"));
+        fs::create_dir_all(leg.join("out")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, leg.join("out/folder")).unwrap();
+        std::os::unix::fs::symlink(outside.join("file"), leg.join("output.log")).unwrap();
+        fs::write(leg.join("out/file"), "a file").unwrap();
+        for path in ["out/folder/new", "out/folder/a/b", "output.log", "out/file/new", "out/a/b.md"] {
+            write(&leg, path, b"new").unwrap();
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        assert_eq!(fs::read(leg.join("out/a/b.md")).unwrap(), b"new");
+        assert!(!leg.join("output.log").is_symlink(), "the link itself is replaced");
+    }
+
+    #[test]
+    fn only_outputs_and_the_agents_files_are_taken_from_the_store() {
+        for good in ["output.log", "check-test.log", "out/plan.md", "out/a/b.txt"] {
+            assert!(is_leg_file(good), "{good}");
+        }
+        for bad in [
+            "prompt.md",
+            "policy-agent.json",
+            "tools.json",
+            "log",
+            "a/output.log",
+            "out",
+            "../out/x",
+            "/out/x",
+            "outer/x",
+        ] {
+            assert!(!is_leg_file(bad), "{bad}");
         }
     }
 }

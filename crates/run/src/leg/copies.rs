@@ -4,15 +4,12 @@
 //! reached through real directories only, and without secrets: neither one that the project declares nor anything that
 //! looks like one. A tracked file is never replaced.
 
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::OwnedFd;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use acquit_core::check::secrets;
 use acquit_core::config::{Copied, Setup};
 use acquit_core::failure::kind;
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{Mode, fstat};
 use rustix::io::Errno;
 
 use super::{Job, LegAbort, LegContext};
@@ -84,7 +81,7 @@ impl Copies {
     /// Writes the files into `tree`, which is untrusted.
     pub(crate) fn write(&self, tree: &Path) -> Result<(), LegAbort> {
         for (copied, bytes, mode) in &self.0 {
-            put(tree, &copied.to, bytes, *mode)
+            untrusted::put_below(tree, &copied.to, bytes, *mode)
                 .map_err(|error| LegAbort::file("copy a file of setup to", &tree.join(&copied.to), &error))?;
         }
         Ok(())
@@ -109,32 +106,6 @@ fn regular(top: &Path, path: &str) -> Result<(Vec<u8>, Mode), &'static str> {
     let content = untrusted::content(fd, LARGEST).map_err(|_| "it cannot be read")?;
     let bytes = content.ok_or("it is no regular file, or larger than 1 MiB")?;
     Ok((bytes, Mode::from_raw_mode(if runs { 0o755 } else { 0o644 })))
-}
-
-/// Writes a new file below `root` without following symlinks at any level. Replaces what was there; for a symlink, the
-/// link itself and not its target.
-fn put(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
-    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
-    let mut here: OwnedFd = rustix::fs::open(root, folder, Mode::empty())?;
-    let mut parts = Path::new(path).components().peekable();
-    while let Some(Component::Normal(name)) = parts.next() {
-        if parts.peek().is_some() {
-            match mkdirat(&here, name, Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-            here = openat(&here, name, folder, Mode::empty())?;
-            continue;
-        }
-        match unlinkat(&here, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let new = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::CREATE | OFlags::EXCL;
-        let file = openat(&here, name, new, mode)?;
-        return File::from(file).write_all(bytes);
-    }
-    Err(std::io::Error::other("the path has no name"))
 }
 
 #[cfg(test)]
@@ -165,9 +136,9 @@ mod tests {
         // Symlinks that an agent left in the tree are not followed.
         symlink(outside.join("private"), tree.join("link")).unwrap();
         symlink(&outside, tree.join("folder")).unwrap();
-        put(&tree, "link", b"new", Mode::from_raw_mode(0o644)).unwrap();
-        assert!(put(&tree, "folder/private", b"new", Mode::from_raw_mode(0o644)).is_err());
-        put(&tree, "a/b/c", b"deep", Mode::from_raw_mode(0o755)).unwrap();
+        untrusted::put_below(&tree, "link", b"new", Mode::from_raw_mode(0o644)).unwrap();
+        assert!(untrusted::put_below(&tree, "folder/private", b"new", Mode::from_raw_mode(0o644)).is_err());
+        untrusted::put_below(&tree, "a/b/c", b"deep", Mode::from_raw_mode(0o755)).unwrap();
         assert_eq!(std::fs::read(outside.join("private")).unwrap(), b"private");
         assert_eq!(std::fs::read(tree.join("link")).unwrap(), b"new");
         assert_eq!(std::fs::read(tree.join("a/b/c")).unwrap(), b"deep");
