@@ -55,7 +55,11 @@ impl App {
             let commit = Commit { before: &task, changes: &changes, by: &by, hold: None, notes: &[] };
             match store.commit(commit) {
                 Err(store::Error::Conflict(_)) if attempt < TRIES => {}
-                done => return Ok(done?),
+                done => {
+                    let task = done?;
+                    acquit_run::harness::clean_up(&self.runtime, store, &task)?;
+                    return Ok(task);
+                }
             }
         }
         unreachable!("the loop returns at its last try")

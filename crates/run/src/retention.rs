@@ -161,6 +161,9 @@ pub fn sweep(
             Err(store::Error::NoTask(_)) => continue,
             Err(error) => return Err(error),
         };
+        if wish == Wish::Clean {
+            harness::clean_up(runtime, store, &task)?;
+        }
         let legs = store.legs(id)?;
         let ended = legs.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);
         let fate = rule.fate(&task.state, ended);

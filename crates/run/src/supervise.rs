@@ -4,7 +4,7 @@ use acquit_core::decide::{Input, decide};
 use acquit_core::ids::TaskId;
 use acquit_core::leg::{Ending, Hold, Leg, Report};
 use acquit_core::store::{Commit, Error, Lease, Result, Store};
-use acquit_core::task::{Actor, State};
+use acquit_core::task::{Actor, State, Task};
 
 use crate::process::Identity;
 use crate::runtime::Runtime;
@@ -17,9 +17,10 @@ pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
     for (leg, lease) in store.running()? {
         let Some(why) = gone(runtime, &leg, lease) else { continue };
         match declare_lost(store, &leg, why) {
-            Ok(()) => {
+            Ok(task) => {
                 count += 1;
                 end_replaced(runtime, &leg);
+                crate::harness::clean_up(runtime, store, &task)?;
             }
             // Someone else was faster, or the harness is alive and has just written.
             Err(Error::Conflict(_) | Error::Fenced(_)) => {}
@@ -108,7 +109,7 @@ fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
         .map(|words| acquit_core::agent::shorten(words, 500))
 }
 
-fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {
+fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<Task> {
     let task = store.task(leg.id.task)?;
     let definition = store.definition(leg.id.task)?;
     let usage = leg.usage.clone();
@@ -120,6 +121,5 @@ fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {
     };
     let hold = Hold { leg: leg.id, fence };
     let by = Actor::Supervisor;
-    store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] })?;
-    Ok(())
+    store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] })
 }

@@ -302,3 +302,58 @@ mkdir -p "$ACQUIT_OUTPUT/closed"; echo "$LATER_KEY" > "$ACQUIT_OUTPUT/closed/not
         found.stdout.is_empty().then_some(())
     });
 }
+
+/// What an agent with a secret leaves in every place that outlives its leg.
+const LEAVES: &str = r#"echo "$LATER_KEY" | tee ~/note /tmp/note > "$ACQUIT_OUTPUT/note""#;
+
+/// Files below acquit's folder with the secret, but for the workspace, which stays until it is removed.
+fn with_secret(sandbox: &crate::common::Sandbox) -> Vec<String> {
+    let found = sandbox.program("grep").args(["-rl", SECRET]).arg(sandbox.place("acquit")).output().unwrap();
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    found.lines().filter(|path| !path.contains("/workspace/")).map(str::to_owned).collect()
+}
+
+fn cleaned(sandbox: &crate::common::Sandbox) {
+    until("no secret on the disk", || with_secret(sandbox).is_empty().then_some(()));
+}
+
+#[test]
+fn a_task_that_a_person_ends_leaves_no_secret() {
+    // Its last leg failed, and it waits for a person; another waits for an answer.
+    let failed = two("true", &format!("{LEAVES}; exit 1"));
+    failed.run_to(3);
+    assert!(!with_secret(&failed).is_empty(), "a task that waits keeps the home of its agent");
+    failed.acquit(&["task", "cancel", "T-1"]).must(0);
+    cleaned(&failed);
+    let asks = two("true", LEAVES);
+    let flow = crate::TWO.replace("found = \"deliver\"", "found = \"choose\"")
+        + "[stages.choose]\nkind = \"human\"\nquestion = \"Which?\"\non = { left = \"deliver\", right = \"failed\" }\n";
+    asks.repo.write(".acquit/workflows/flow.toml", &flow);
+    asks.repo.commit("a stage that asks");
+    asks.run_to(3);
+    assert!(!with_secret(&asks).is_empty(), "{:?}", asks.task().state);
+    asks.acquit(&["answer", "T-1", "right"]).must(0);
+    cleaned(&asks);
+    // Whoever ends it does not know the secret any more, so nothing is kept that may hold it.
+    let forgotten = two("true", &format!("{LEAVES}; exit 1"));
+    forgotten.run_to(3);
+    let mut command = forgotten.command(&["task", "cancel", "T-1"]);
+    assert!(command.env_remove("LATER_KEY").status().unwrap().success());
+    cleaned(&forgotten);
+}
+
+#[test]
+fn a_task_that_ends_with_a_lost_leg_leaves_no_secret() {
+    let sandbox = two("true", &format!("{LEAVES}; echo there > '@ROOT@/seen/there'; sleep 600"));
+    let started = sandbox.start(&["run", "Do it"]);
+    crate::common::until_file(&sandbox.place("seen/there"));
+    let owner = sandbox.legs().into_iter().find_map(|leg| leg.owner.filter(|_| leg.id.number == 2));
+    let pid = owner.expect("a harness at work").pid;
+    started.signal(rustix::process::Signal::KILL);
+    crate::common::processes::signal(pid, rustix::process::Signal::KILL);
+    until("the harness is gone", || crate::common::processes::is_over(pid).then_some(()));
+    assert!(!with_secret(&sandbox).is_empty());
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    cleaned(&sandbox);
+    drop(started);
+}

@@ -5,17 +5,16 @@ use std::collections::BTreeSet;
 use acquit_core::definition::Definition;
 use acquit_core::event::Level;
 use acquit_core::failure::kind;
-use acquit_core::ids::TaskId;
 use acquit_core::leg::Ending;
 use acquit_core::secret::Source;
-use acquit_core::task::{End, Task};
+use acquit_core::task::Task;
 use acquit_core::workflow::Work;
 
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::runtime::Runtime;
 use crate::secrets::{self, Redactor, Secret, Vault};
-use crate::workspace::{Leak, Leftover, LockedWorkspace, SavedAttempt, Work as Collected, remove_folder};
+use crate::workspace::{Leak, Leftover, LockedWorkspace, SavedAttempt, Work as Collected};
 
 /// Loads the secrets that a command granted to earlier legs of the task. They may still be in the tree, in attempts, or
 /// in the files of a lost leg.
@@ -37,21 +36,37 @@ pub(crate) fn redactor(runtime: &Runtime, definition: &Definition, task: &Task) 
     known.with(&granted_by_command(runtime, definition, task))
 }
 
+/// Returns the same, unless a secret that the task was granted is not known here any more.
+pub(super) fn whole_redactor(runtime: &Runtime, definition: &Definition, task: &Task) -> Option<Redactor> {
+    let vault = Vault::new(&definition.config, &runtime.environment, &runtime.spawner);
+    let names = granted(definition, task);
+    let secrets: Result<Vec<Secret>, _> = names.into_iter().map(|name| vault.resolve(name)).collect();
+    let known = secrets::known(&vault, &definition.config, &runtime.environment);
+    secrets.ok().map(|secrets| known.with(&secrets))
+}
+
 /// Returns the secrets that a command granted to legs of a task. Leaves out what the command cannot provide now; a
 /// stage that needs it will report that.
 fn granted_by_command(runtime: &Runtime, definition: &Definition, task: &Task) -> Vec<Secret> {
     let config = &definition.config;
     let by_command = |name: &&String| matches!(config.secrets.get(*name), Some(Source::Command(_)));
+    let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
+    let names = granted(definition, task).into_iter().filter(by_command);
+    names.filter_map(|name| vault.resolve(name).ok()).collect()
+}
+
+/// Returns the names of the secrets that legs of a task were granted.
+fn granted<'d>(definition: &'d Definition, task: &Task) -> BTreeSet<&'d String> {
+    let config = &definition.config;
     let mut names = BTreeSet::new();
     for past in &task.past {
         let stage = definition.workflow.stage(past.entry.stage.as_str());
         let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { continue };
         let agent = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
         let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
-        names.extend(own.iter().chain(&work.secrets).filter(by_command));
+        names.extend(own.iter().chain(&work.secrets));
     }
-    let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
-    names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect()
+    names
 }
 
 /// Ends the leg if its work contains a secret. Keeps nothing of that work, because everything that is kept gets
@@ -119,27 +134,6 @@ pub(super) fn clean_lost(ctx: &mut LegContext<'_>, task: &Task) {
                 super::BEST_EFFORT,
                 format!("{} may have secrets in it: {error}", folder.path().display()),
             );
-        }
-    }
-}
-
-/// Removes what agents kept, after the last leg of a task. If the task can be retried, keeps their homes with the
-/// conversations, but redacts secrets. Best effort: the directories are private and are removed with the workspace.
-pub(super) fn clean_homes(runtime: &Runtime, redactor: &Redactor, task: TaskId, end: &End) {
-    let homes = runtime.agent_homes(task);
-    let again = match end {
-        End::Done | End::NoImprovement => false,
-        End::Failed { .. } | End::Cancelled { .. } => true,
-    };
-    if !again {
-        let _ = remove_folder(&homes);
-        return;
-    }
-    for home in std::fs::read_dir(&homes).into_iter().flatten().flatten() {
-        for part in std::fs::read_dir(home.path()).into_iter().flatten().flatten() {
-            if part.file_name() != "home" || redactor.folder(&part.path()).is_err() {
-                let _ = remove_folder(&part.path());
-            }
         }
     }
 }

@@ -1,0 +1,81 @@
+//! Cleans up after a task that has ended, whoever ended it: its last harness, a person, or the supervisor.
+
+use acquit_core::definition::Definition;
+use acquit_core::ids::LegId;
+use acquit_core::leg::Ending;
+use acquit_core::store::{self, Store};
+use acquit_core::task::{End, State, Task};
+
+use super::guard;
+use crate::runtime::Runtime;
+use crate::secrets::Redactor;
+use crate::trusted_definitions;
+use crate::workspace::remove_folder;
+
+/// File of a task's directory that says up to which leg it was cleaned.
+const CLEANED: &str = "cleaned";
+
+/// Cleans up after a task if it has ended. Without trust in its definition here, nobody looks for its secrets, and what
+/// could hold one is removed.
+pub fn clean_up(runtime: &Runtime, store: &mut dyn Store, task: &Task) -> store::Result<()> {
+    if is_due(runtime, task) {
+        let definition = store.definition(task.id())?;
+        let is_trusted = trusted_definitions::check(runtime, task.id(), &definition).is_ok();
+        clean(runtime, is_trusted.then_some(&definition), task);
+    }
+    Ok(())
+}
+
+/// Like [`clean_up`], in the harness, which knows the definition that it ran with.
+pub(super) fn clean_up_with(runtime: &Runtime, definition: &Definition, task: &Task) {
+    if is_due(runtime, task) {
+        clean(runtime, Some(definition), task);
+    }
+}
+
+fn is_due(runtime: &Runtime, task: &Task) -> bool {
+    let folder = runtime.task_folder(task.id());
+    let cleaned = std::fs::read_to_string(folder.join(CLEANED)).unwrap_or_default();
+    matches!(task.state, State::Ended { .. }) && folder.is_dir() && cleaned != legs(task)
+}
+
+fn legs(task: &Task) -> String {
+    task.past.len().to_string()
+}
+
+/// Removes what agents kept. If the task can be retried, keeps their homes with the conversations, but redacts secrets.
+/// Redacts the files of lost legs, whose harness could not. Best effort: the directories are private, and the next
+/// sweep tries again.
+fn clean(runtime: &Runtime, definition: Option<&Definition>, task: &Task) {
+    let State::Ended { end } = &task.state else { return };
+    let again = match end {
+        End::Done | End::NoImprovement => false,
+        End::Failed { .. } | End::Cancelled { .. } => true,
+    };
+    let homes = runtime.agent_homes(task.id());
+    let mut whole = again || remove_folder(&homes).is_ok();
+    let lost: Vec<_> = task
+        .past
+        .iter()
+        .filter(|past| matches!(past.ending, Ending::Lost { .. }))
+        .map(|past| runtime.leg_folder(LegId { task: task.id(), number: past.number }).path().to_owned())
+        .filter(|folder| folder.is_dir())
+        .collect();
+    if homes.is_dir() || !lost.is_empty() {
+        let redactor = definition.and_then(|definition| guard::whole_redactor(runtime, definition, task));
+        let is_clean = |folder: &std::path::Path| {
+            redactor.as_ref().is_some_and(|redactor: &Redactor| redactor.folder(folder).is_ok())
+                || remove_folder(folder).is_ok()
+        };
+        for home in std::fs::read_dir(&homes).into_iter().flatten().flatten() {
+            for part in std::fs::read_dir(home.path()).into_iter().flatten().flatten() {
+                let is_home = part.file_name() == "home";
+                whole &= if is_home { is_clean(&part.path()) } else { remove_folder(&part.path()).is_ok() };
+            }
+        }
+        whole &= lost.iter().all(|folder| is_clean(folder));
+    }
+    if whole {
+        let _ = std::fs::write(runtime.task_folder(task.id()).join(CLEANED), legs(task));
+    }
+}
