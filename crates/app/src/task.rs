@@ -133,6 +133,15 @@ impl App {
             }
             (base, None)
         };
+        // Setup runs code of the base. What it makes of a base that others wrote is for tasks on that base alone.
+        let source = if project.config.setup.is_some()
+            && !source.is_judged_only()
+            && !base::is_own(&self.runtime.git, &source, project.config.base.as_deref(), &base.commit)?
+        {
+            source.on_foreign(&base.commit)
+        } else {
+            source
+        };
         source.check_complete(&self.runtime.git, work.as_ref().unwrap_or(&base.commit))?;
         let author = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;

@@ -11,7 +11,7 @@ use acquit_core::config::{By, Config};
 use acquit_core::workflow::{Action, Work, Workflow};
 
 use crate::forge::{self, Located};
-use crate::git::{Base, Error, PushWay, Source};
+use crate::git::{Base, CommitId, Error, Git, PushWay, Source};
 use crate::runtime::Runtime;
 
 /// Timeout for asking a remote for its default branch. A person waits for the task to start.
@@ -19,6 +19,9 @@ const ASK: Duration = Duration::from_secs(20);
 
 /// Common names of default branches, for when nothing else tells.
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
+
+/// Remote of the project's base branch.
+const ORIGIN: &str = "origin";
 
 /// Returns whether a workflow's work goes to the forge of the repository.
 pub fn leaves(runtime: &Runtime, config: &Config, workflow: &Workflow, source: &Source) -> bool {
@@ -57,6 +60,28 @@ pub fn at_remote(
         return Ok(Some(Base { branch: Some(branch), commit }));
     }
     source.base(git, Some(&branch)).map(Some)
+}
+
+/// Returns whether a commit is part of the project's base branch, as it is here or at its remote. If not, an agent or a
+/// stranger may have made it.
+pub fn is_own(
+    git: &Git,
+    source: &Source,
+    configured: Option<&str>,
+    commit: &CommitId,
+) -> Result<bool, Error> {
+    let tracked = source.tracked_head(git, ORIGIN)?;
+    let names = configured.map(str::to_owned).into_iter().chain(tracked).chain(USUAL.map(str::to_owned));
+    for name in names {
+        let here = source.branch(git, &name).ok().flatten();
+        let tips: Vec<CommitId> =
+            here.into_iter().chain(source.tracked(git, ORIGIN, &name).ok().flatten()).collect();
+        if !tips.is_empty() {
+            let has = |tip: &CommitId| tip == commit || source.contains(git, tip, commit).unwrap_or(false);
+            return Ok(tips.iter().any(has));
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the remote's default branch: as the user's clone knows it, as the remote reports it, or by its name.

@@ -74,6 +74,30 @@ fn only_the_base_is_compiled_in_setup() {
 }
 
 #[test]
+fn a_base_that_an_agent_made_makes_no_layer_for_tasks_on_another() {
+    let agent = "case $ACQUIT_TASK in\nT-1) echo 'touch deps/evil' > hooks.d/evil; echo 2 > lock ;;\n\
+        *) echo work > work.txt; ls deps > '@ROOT@/seen/'$ACQUIT_TASK ;;\nesac\n";
+    let flow = WORKFLOW.replace(" && test ! -e deps/evil", "");
+    let files = [("lock", "1\n"), ("hooks.d/one", "true\n")];
+    let sandbox = world(SETUP, &flow, agent, &files);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    // The same lock file comes to the base branch, from somebody else.
+    sandbox.repo.write("lock", "2\n");
+    sandbox.repo.commit("another lock file");
+    sandbox.repo.git(&["checkout", "--quiet", &branch]);
+    sandbox.acquit(&["run", "On its branch"]).must(0);
+    sandbox.repo.git(&["checkout", "--quiet", "main"]);
+    sandbox.acquit(&["run", "By name", "--base", &branch]).must(0);
+    sandbox.acquit(&["run", "On the base branch"]).must(0);
+    for (task, found) in [("T-2", "evil\nhere\n"), ("T-3", "evil\nhere\n"), ("T-4", "here\n")] {
+        assert_eq!(read(&sandbox.place(&format!("seen/{task}"))), found, "{task}");
+    }
+    // One for the base of T-1, one for its work, one that T-2 and T-3 share, one for the new base.
+    assert_eq!(setups(&sandbox), 4);
+}
+
+#[test]
 fn a_setup_that_was_cut_short_leaves_no_layer() {
     let sandbox = sandbox("echo work > work.txt\n");
     sandbox.repo.write(
