@@ -217,3 +217,21 @@ fn files_that_git_does_not_track_are_copied_for_setup_agents_and_gates_and_deliv
         sandbox.acquit(&["workflow", "check"]).must(2).said("is not a file that can be copied");
     }
 }
+
+#[test]
+fn a_verdict_holds_only_for_the_files_that_setup_copied() {
+    let config = SETUP.replace("run = \"", "copy = [{ from = \"env.test\", to = \"conf/.env\" }]\nrun = \"");
+    let flow = "[budgets]\nharness = 0\ntest = 0\n[gates.proof]\nrun = \"grep -q 4711 conf/.env\"\nkind = \"test\"\n\
+        [stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = { pr_ready = \"choose\" }\n\
+        [stages.choose]\nkind = \"human\"\nquestion = \"Which?\"\non = { left = \"again\", right = \"failed\" }\n\
+        [stages.again]\nkind = \"check\"\ngates = [\"proof\"]\non = { passed = \"done\" }\n";
+    let files = [("lock", "1\n"), ("hooks.d/one", "true\n"), (".gitignore", "env.test\n")];
+    for (port, code) in [("4711", 0), ("1", 3)] {
+        let sandbox = world(&config, flow, "echo work > work.txt\n", &files);
+        sandbox.repo.write("env.test", "PORT=4711\n");
+        sandbox.run_to(3).said("Which?");
+        sandbox.repo.write("env.test", &format!("PORT={port}\n"));
+        sandbox.acquit(&["answer", "T-1", "left"]).must(0);
+        sandbox.acquit(&["run", "T-1"]).must(code);
+    }
+}

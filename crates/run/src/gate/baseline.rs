@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::cache;
 use super::suite::{Spent, Suite};
 use crate::git::CommitId;
-use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside, setup_key};
 use crate::workspace::{LockedWorkspace, Scratch};
 
 /// How long a result is believed. What it depends on beyond the tree, the toolchain, changes without a sign.
@@ -90,6 +90,7 @@ fn file(
         "report": suite.report,
         "env": suite.gate.env,
         "setup": config.setup.as_ref().map(|setup| (setup.run.to_string(), &setup.env)),
+        "installed": setup_key(ctx, job, workspace),
         "sandbox": config.sandbox,
         "network": suite.gate.reach(&config.network),
         "path": path,

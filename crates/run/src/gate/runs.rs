@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::verdicts::history;
 use super::{cache, verdicts};
 use crate::git::CommitId;
-use crate::leg::{Job, LegAbort, LegContext, Ran};
+use crate::leg::{Job, LegAbort, LegContext, Ran, setup_key};
 use crate::workspace::LockedWorkspace;
 
 /// Maximum age, as of a verdict: the toolchain changes without a sign.
@@ -131,6 +131,7 @@ impl Runs {
             "output": gate.output,
             "network": gate.reach(&job.definition.config.network),
             "config": job.definition.config,
+            "installed": setup_key(ctx, job, workspace),
             "path": path,
             "machine": [std::env::consts::OS, std::env::consts::ARCH],
         });

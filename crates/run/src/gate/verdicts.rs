@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cache;
 use crate::git::CommitId;
-use crate::leg::{Job, LegAbort, LegContext};
+use crate::leg::{Job, LegAbort, LegContext, setup_key};
 use crate::workspace::LockedWorkspace;
 
 /// How long a verdict is believed, like the results of a base: the toolchain changes without a sign.
@@ -92,6 +92,7 @@ impl Verdicts {
             "task": [&wish.title, &wish.description],
             "allowed": [serde_json::json!(wish.tags), serde_json::json!(wish.metadata)],
             "config": job.definition.config,
+            "installed": setup_key(ctx, job, workspace),
             "path": path,
             "machine": [std::env::consts::OS, std::env::consts::ARCH],
         });

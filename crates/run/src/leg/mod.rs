@@ -41,7 +41,7 @@ pub(crate) use command::{REPORTS, Ran, Reports, Running, Started, Wanted, comman
 pub(crate) use context::LegContext;
 pub(crate) use outline::ask;
 pub(crate) use program_sandbox::{ProgramSandbox, Who};
-pub(crate) use setup::{layer, setup_aside, setup_in_place};
+pub(crate) use setup::{layer, setup_aside, setup_in_place, setup_key};
 pub(crate) use watch::Watch;
 pub(crate) use working_tree::{TREE, WorkingTree};
 

@@ -104,6 +104,19 @@ pub(crate) fn layer(
     }
 }
 
+/// Returns what the result of setup depends on besides the tree and the configuration: files of the checkout, and whose
+/// layers are used. Results of gates are kept by it.
+pub(crate) fn setup_key(
+    ctx: &LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+) -> serde_json::Value {
+    let Some(setup) = &job.definition.config.setup else { return serde_json::Value::Null };
+    // What cannot be copied is reported when setup runs.
+    let copies = Copies::read(ctx, job, setup, workspace, &job.base()).ok();
+    serde_json::json!([copies.map(|copies| copies.key(workspace)), job.source.layers_of()])
+}
+
 /// Records a setup for changed lock files once per leg, because every gate asks for the same layer.
 fn tell_once(ctx: &mut LegContext<'_>, setup: SetupAgain) {
     if !ctx.setups.iter().any(|told| told.is_same(&setup)) {
