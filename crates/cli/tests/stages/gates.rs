@@ -33,6 +33,41 @@ fn a_program_that_setup_installed_is_not_the_agents_to_replace() {
     judged(SETUP, ".venv/bin/check", "echo good > good\n", &CHECK).run_to(0);
 }
 
+/// What is published, and what `acquit prove` judges, is judged over what setup made as well.
+#[test]
+fn a_replaced_program_has_no_say_before_publishing_and_in_prove() {
+    let flow = "[budgets]\noutcome = 0\nnothing = 0\nharness = 0\ntest = 0\n[gates.proof]\nrun = \".venv/bin/check\"\nkind = \"test\"\n\
+        [stages.code]\nmode = \"implement\"\non = { pr_ready = \"publish\" }\n\
+        [stages.publish]\nkind = \"action\"\naction = \"ACTION\"\ngates = [\"proof\"]\non = { done = \"done\" }\n";
+    let agent = "printf '#!/bin/sh\\nexit 0\\n' > .venv/bin/check; git add -f .venv; git commit -qm x; echo bad > bad\n";
+    for action in ["publish", "merge"] {
+        let config = format!("{}{SETUP}", crate::CONFIG);
+        let files = [(".gitignore", ".venv\n"), CHECK[0], CHECK[1]];
+        let sandbox = world(&config, &flow.replace("ACTION", action), agent, &files);
+        let remote = sandbox.place("remote.git");
+        let remote = remote.to_str().unwrap();
+        sandbox.repo.git(&["init", "--quiet", "--bare", "-b", "main", remote]);
+        sandbox.repo.git(&["remote", "add", "origin", remote]);
+        sandbox.repo.git(&["push", "--quiet", "-u", "origin", "main"]);
+        let ran = sandbox.run_to(3);
+        let failed = sandbox.endings().iter().any(|end| format!("{end:?}").contains("proof"));
+        assert!(failed, "{action}: {:?} {ran}", sandbox.endings());
+        assert_eq!(sandbox.repo.git(&["ls-remote", "--heads", remote]).lines().count(), 1, "{action}: {ran}");
+    }
+    let config =
+        format!("{}{SETUP}[gates.proof]\nrun = \".venv/bin/check\"\nkind = \"test\"\n", crate::CONFIG);
+    let files = [(".gitignore", ".venv\n"), CHECK[0], CHECK[1]];
+    let sandbox = world(&config, crate::TWO, "", &files);
+    sandbox.repo.write(".venv/bin/check", "#!/bin/sh\nexit 0\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(sandbox.repo.path().join(".venv/bin/check"), mode).unwrap();
+    sandbox.repo.write("bad", "bad\n");
+    assert_ne!(sandbox.acquit(&["prove"]).code, Some(0));
+    std::fs::remove_file(sandbox.repo.path().join("bad")).unwrap();
+    sandbox.repo.write("good", "good\n");
+    sandbox.acquit(&["prove"]).must(0);
+}
+
 #[test]
 fn ignored_files_and_the_agents_repository_have_no_say() {
     for (plant, gate) in [
@@ -104,4 +139,61 @@ fn without_overlays_gates_judge_a_checkout_of_their_own() {
     let agent = "test $(cat deps/lock) = 1 && echo 3 > deps/lock && echo x > left.local && echo 2 > lock\n";
     let sandbox = world(CONFIG, WORKFLOW, agent, &[("lock", "1\n"), (".gitignore", "*.local\ndeps\n")]);
     sandbox.run_to(0);
+}
+
+/// Without overlays, setup runs in the workspace itself.
+#[test]
+fn setup_in_the_agents_tree_finds_no_file_that_an_earlier_leg_left() {
+    let config = format!(
+        "sandbox = \"off\"\n{}\n[setup]\nrun = \"cat note.local .venv/note >> '@ROOT@/seen/stolen'; touch .venv; true\"\n\
+         lock_files = [\"lock\"]\n",
+        crate::CONFIG
+    );
+    let flow = "[budgets]\ntest = 1\nharness = 0\n[gates.second]\nrun = \"test -e second\"\nkind = \"test\"\n[stages.code]\n\
+        mode = \"implement\"\nsecrets = [\"LATER_KEY\"]\ngates = [\"second\"]\non = { pr_ready = \"done\" }\n";
+    let agent = "if [ -e first ]; then echo x > second; else echo x > first; mkdir .venv; echo $LATER_KEY | tee .venv/note > note.local\n\
+        echo 2 > lock; fi\n";
+    let files = [("lock", "1\n"), (".gitignore", "*.local\n.venv\n")];
+    let sandbox = crate::world(&config, flow, agent, &files).with("LATER_KEY", crate::SECRET);
+    sandbox.run_to(0);
+    assert_eq!(crate::common::read(&sandbox.place("seen/stolen")), "");
+}
+
+/// A runner that says which tool setup installed, and runs the project's code.
+const RUNNER: &str = r#"
+cat deps/tool >> '@ROOT@/seen/tools'
+. ./code.sh
+code=0
+echo '<testsuite name="checks">' > results.xml
+for file in checks/*; do
+    case "$(cat $file)" in
+    any | $answer) echo "<testcase name='$file'/>" ;;
+    *) echo "<testcase name='$file'><failure message='$answer'/></testcase>"; code=1 ;;
+    esac >> results.xml
+done
+echo '</testsuite>' >> results.xml
+exit $code
+"#;
+
+#[test]
+fn code_of_the_change_does_not_prepare_the_tree_in_which_it_is_judged_again() {
+    let config = format!(
+        "{}\n[setup]\nrun = \"mkdir deps; echo sound > deps/tool\"\nlock_files = [\"lock\"]\n",
+        crate::CONFIG
+    );
+    let flow = "[budgets]\ntest = 0\nharness = 0\n[gates.proof]\ncheck = \"tdd\"\nrun = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\n\
+        tests = [\"checks/*\"]\nruns = 1\n[stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = { pr_ready = \"done\" }\n";
+    // How the tests are run changes as well, so they run with the base's version of that once more.
+    let agent = "printf 'answer=new; rm -rf deps; mkdir deps; echo evil > deps/tool\\n' > code.sh; echo new > checks/new; echo '# x' >> run.sh\n";
+    let files = [
+        ("lock", "1\n"),
+        (".gitignore", "deps\nresults.xml\n"),
+        ("run.sh", RUNNER),
+        ("code.sh", "answer=old\n"),
+        ("checks/old", "any\n"),
+    ];
+    let sandbox = crate::world(&config, flow, agent, &files);
+    sandbox.run_to(0);
+    let tools = crate::common::read(&sandbox.place("seen/tools"));
+    assert!(tools.lines().count() >= 5 && tools.lines().all(|tool| tool == "sound"), "{tools}");
 }

@@ -20,7 +20,7 @@ use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, origin, phases};
 use crate::git::CommitId;
 use crate::leg::{LegAbort, LegContext, WorkingTree, setup_aside};
-use crate::workspace::{Become, Changed, LockedWorkspace};
+use crate::workspace::{Become, Changed, LockedWorkspace, Scratch};
 
 /// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
 const MOST_FILES: usize = 2_000;
@@ -85,14 +85,14 @@ impl Judge for Tdd {
             evidence.find(Weight::Fails, rule::UNTESTED, what, None);
             return Ok(conclude(gate, &spent, evidence, &here));
         }
-        let show = |ctx: &mut LegContext<'_>, tests: &[(String, Become)]| -> Result<(), LegAbort> {
+        let show = |ctx: &mut LegContext<'_>, tree: &Scratch<'_>, tests: &[(String, Become)]| {
             match &first {
-                Some(first) => scratch.show(first.as_str(), first)?,
-                None => scratch.show(&scratch.compose(&base, tests)?, &base)?,
+                Some(first) => tree.show(first.as_str(), first)?,
+                None => tree.show(&tree.compose(&base, tests)?, &base)?,
             }
-            setup_aside(ctx, job, &scratch)
+            setup_aside(ctx, job, tree)
         };
-        show(ctx, &parts.tests)?;
+        show(ctx, &scratch, &parts.tests)?;
         let red_tree = scratch.shown().unwrap_or_else(|| base.clone());
         let red_runs = suite.kept(ctx, job, workspace, &red_tree)?;
         let without = WorkingTree::of_scratch(&scratch);
@@ -145,9 +145,11 @@ impl Judge for Tdd {
         }
         if !doings.judges.is_empty() {
             name_judges(&doings, &mut evidence);
-            fresh.show(&fresh.compose(&head, &doings.judges)?, &head)?;
-            setup_aside(ctx, job, &fresh)?;
-            let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "judge", 1, &mut spent)?;
+            // In trees of their own: code of the change ran in the others, and could have prepared them.
+            let under = workspace.beside("judge")?;
+            under.show(&under.compose(&head, &doings.judges)?, &head)?;
+            setup_aside(ctx, job, &under)?;
+            let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&under), "judge", 1, &mut spent)?;
             if let (Tree::Ran(now), Tree::Ran(under_base)) = (&seen.green, &green) {
                 independent(&now.merged, under_base, &doings.judges(), &mut evidence);
             } else if let Tree::NotBuilt(said) = &green {
@@ -155,9 +157,10 @@ impl Judge for Tdd {
             }
             let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
             let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
-            show(ctx, &rest)?;
+            let under = workspace.beside("judge-without")?;
+            show(ctx, &under, &rest)?;
             let red =
-                suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge-without", 1, &mut spent)?;
+                suite.tree(ctx, job, &WorkingTree::of_scratch(&under), "judge-without", 1, &mut spent)?;
             if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
                 red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
             }

@@ -316,6 +316,8 @@ pub(crate) fn setup_in_place(
     ctx.notice(Level::Info, format!("running setup: {}", setup.run));
     ctx.flush()?;
     workspace.mark_uncommitted()?;
+    // An earlier leg of the stage may have left a secret in a file that git ignores, and setup has a network.
+    workspace.remove_uncommitted()?;
     copies.write(&workspace.tree())?;
     let connections = run(ctx, job, setup, &WorkingTree::of(workspace), "setup")?;
     tell_if_changed(ctx, job, workspace, (setup, &job.start), &connections)?;

@@ -131,8 +131,7 @@ impl LockedWorkspace {
         let mut state = self.known()?;
         let stripped = before.is_some() && self.strip_attributes()?;
         if state.facts.uncommitted {
-            self.keep_tracked_files()?;
-            self.fill_submodules(state.facts.head.as_str(), &self.tree(), Tree::Agents)?;
+            self.remove_uncommitted()?;
             // This removed what setup left in the tree, too.
             files::remove(&self.dir.join("setup"))?;
         }
@@ -150,6 +149,12 @@ impl LockedWorkspace {
         let Some(listed) = self.look_at_tree()? else { return Ok(false) };
         attributes::strip(&self.tree(), &listed)
             .map_err(|e| Error::io("take attributes from", &self.tree(), e))
+    }
+
+    /// Removes files of the tree that are in no commit.
+    pub(crate) fn remove_uncommitted(&self) -> Result<(), Error> {
+        self.keep_tracked_files()?;
+        self.fill_submodules(self.known()?.facts.head.as_str(), &self.tree(), Tree::Agents).map(drop)
     }
 
     fn keep_tracked_files(&self) -> Result<(), Error> {

@@ -3,8 +3,9 @@
 //!
 //! It is filled through the harness's own repository with its own index, and is new each time, so ignored files that an
 //! agent left in the workspace have no effect. Files that git ignores stay from one state to the next, so that builds
-//! are reused. Callers therefore show the trusted state first.
+//! are reused, except those in the place of what setup installed. Callers therefore show the trusted state first.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -249,7 +250,34 @@ impl Scratch<'_> {
             Snapshot::take(&self.tree(), Skip::Nothing).map_err(|e| Error::io("read", &self.tree(), e))?;
         }
         self.call_in_tree("read-tree").args(["--reset", "-u", tree]).run().map_err(Error::git(doing))?;
-        self.call_in_tree("clean").args(["-ffdq"]).run().map(drop).map_err(Error::git(doing))
+        self.call_in_tree("clean").args(["-ffdq"]).run().map(drop).map_err(Error::git(doing))?;
+        self.uncover_setup()
+    }
+
+    /// Removes what programs of the last state wrote over and beside the files of setup, so that the next state finds
+    /// what setup installed.
+    fn uncover_setup(&self) -> Result<(), Error> {
+        let Some(layer) = self.setup.borrow().as_ref().map(|layer| layer.tree()) else { return Ok(()) };
+        let tracked = self.files()?;
+        let mut folders: HashSet<&Path> = HashSet::new();
+        folders.extend(tracked.iter().flat_map(|file| Path::new(file).ancestors().skip(1)));
+        let tracked: HashSet<&Path> = tracked.iter().map(Path::new).collect();
+        let mut below = vec![PathBuf::new()];
+        while let Some(folder) = below.pop() {
+            let place = layer.join(&folder);
+            for entry in std::fs::read_dir(&place).map_err(|e| Error::io("read", &place, e))?.flatten() {
+                let path = folder.join(entry.file_name());
+                let there = self.tree().join(&path);
+                if !folders.contains(path.as_path()) {
+                    if !tracked.contains(path.as_path()) {
+                        files::remove(&there)?;
+                    }
+                } else if there.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                    below.push(path);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the tracked files of the current tree.
