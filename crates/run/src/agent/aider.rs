@@ -10,7 +10,7 @@ use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
 
-use super::product::{Facts, Holds, Support, Supports, Version};
+use super::product::{DOTENV, Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
@@ -46,7 +46,7 @@ pub(super) const FACTS: Facts = Facts {
     // It can only edit files.
     holds: Holds { edit: Hold::Told, run: Hold::Lacking, web: Hold::Lacking, commands: Hold::Lacking },
     reads_agents_md: false,
-    reads_env: true,
+    loads: DOTENV,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

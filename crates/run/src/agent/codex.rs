@@ -54,7 +54,7 @@ pub(super) const FACTS: Facts = Facts {
     // It also reads through commands, and a command can edit anything.
     holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused, commands: Hold::Sandboxed },
     reads_agents_md: true,
-    reads_env: false,
+    loads: &[],
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

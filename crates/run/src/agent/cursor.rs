@@ -47,7 +47,7 @@ pub(super) const FACTS: Facts = Facts {
     // Untested.
     holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told, commands: Hold::Sandboxed },
     reads_agents_md: true,
-    reads_env: false,
+    loads: &[],
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

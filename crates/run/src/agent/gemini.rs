@@ -18,7 +18,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::json::Word;
-use super::product::{Bad, Facts, Holds, Support, Supports, Version, has_variable};
+use super::product::{Bad, DOTENV, Facts, Holds, Support, Supports, Version, has_variable};
 use super::spend::Spend;
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
@@ -56,7 +56,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: false,
-    reads_env: true,
+    loads: DOTENV,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

@@ -45,7 +45,7 @@ pub mod user_settings;
 pub use crate::mcp::Server;
 pub(crate) use json::LINE_LIMIT;
 pub use product::Facts;
-pub(crate) use product::reads_env;
+pub(crate) use product::loads;
 pub use scripted::VERB as SCRIPTED_VERB;
 
 /// Input for starting an agent.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::Word;
-use super::product::{Facts, Holds, Support, Supports, Version};
+use super::product::{BUN, Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
@@ -49,7 +49,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Lacking, commands: Hold::Sandboxed },
     reads_agents_md: true,
-    reads_env: false,
+    loads: BUN,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };

@@ -35,6 +35,22 @@ pub(super) const PROVIDER_KEYS: &[&str] = &[
     "GROQ_API_KEY",
 ];
 
+/// What an agent loads that takes variables from the project's `.env`.
+pub(super) const DOTENV: &[&str] = &[".env"];
+
+/// What an agent loads that is a program made with Bun: variables, and `preload` of `bunfig.toml`.
+pub(super) const BUN: &[&str] = &[
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.development.local",
+    ".env.production",
+    ".env.production.local",
+    ".env.test",
+    ".env.test.local",
+    "bunfig.toml",
+];
+
 /// Known facts about an agent.
 #[derive(Debug)]
 pub struct Facts {
@@ -72,9 +88,9 @@ pub struct Facts {
     pub holds: Holds,
     /// Whether it reads the repository's `AGENTS.md` itself. Other agents get its text in the prompt.
     pub reads_agents_md: bool,
-    /// Whether it takes variables from the project's `.env`. With them it starts programs, so work must not change the
-    /// file.
-    pub reads_env: bool,
+    /// Files of the project from which it, or its runtime, takes variables or code when it starts. With them it starts
+    /// programs, so work must not change them.
+    pub loads: &'static [&'static str],
     /// Adds the arguments, variables and files for a turn. The configured arguments come last.
     pub(super) launch: fn(&Wanted<'_>, &mut Launch, Vec<OsString>),
     /// Creates the parser for its output.
@@ -227,23 +243,36 @@ impl Facts {
     }
 }
 
-/// Returns whether an agent takes variables from the project's `.env`.
-pub(crate) fn reads_env(adapter: &Adapter) -> bool {
-    let starts = |run: &Command, program: &str| {
-        let is_it = |word: &str| Path::new(word).file_name().is_some_and(|name| name == program);
-        match run {
-            Command::Shell(line) => line.split_whitespace().any(is_it),
-            Command::Program(words) => words.iter().any(|word| is_it(word)),
-        }
+/// Returns the files of the project that an agent loads when it starts, or that are its program.
+pub(crate) fn loads(adapter: &Adapter) -> Vec<String> {
+    let names = |facts: &Facts| facts.loads.iter().map(|&file| file.to_owned()).collect();
+    let run = match adapter {
+        Adapter::Product { product } => return names(Facts::of(*product)),
+        Adapter::Acp { run } | Adapter::Command { run } => run,
+        Adapter::Scripted { .. } => return Vec::new(),
     };
-    match adapter {
-        Adapter::Product { product } => Facts::of(*product).reads_env,
-        Adapter::Acp { run } | Adapter::Command { run } => {
-            let mut all = Product::ALL.iter().map(|product| Facts::of(*product));
-            all.any(|facts| facts.reads_env && starts(run, facts.program))
-        }
-        Adapter::Scripted { .. } => false,
-    }
+    let words: Vec<&str> = match run {
+        Command::Shell(line) => line.split_whitespace().collect(),
+        Command::Program(words) => words.iter().map(String::as_str).collect(),
+    };
+    let starts = |program: &str| {
+        words.iter().any(|word| Path::new(word).file_name().is_some_and(|name| name == program))
+    };
+    let known = Product::ALL.iter().map(|product| Facts::of(*product));
+    let mut all: Vec<String> = known
+        .filter(|facts| starts(facts.program))
+        .flat_map(|facts| -> Vec<String> { names(facts) })
+        .collect();
+    // `sh scripts/agent.sh` runs a file of the tree. A word without a dot or slash is a program of `PATH`.
+    let is_path = |word: &&str| {
+        let plain = |char: char| char.is_ascii_alphanumeric() || "._-/+".contains(char);
+        word.contains(['.', '/'])
+            && !word.starts_with(['-', '/'])
+            && word.chars().all(plain)
+            && !word.split('/').any(|part| matches!(part, "" | "." | ".."))
+    };
+    all.extend(words.iter().map(|word| word.trim_start_matches("./")).filter(is_path).map(str::to_owned));
+    all
 }
 
 /// Returns how to start a product.

@@ -187,7 +187,8 @@ fn prepare(
             base: job.task.seed.base.branch.clone(),
             base_commit: Some(job.base()),
             protected: job.definition.config.protected.clone(),
-            env_is_read: env_is_read(job.definition),
+            loaded: loaded(job.definition),
+            linked: Vec::new(),
         })
         .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     sync::before_leg(ctx, job, &workspace)?;
@@ -201,18 +202,55 @@ fn prepare(
     }
     if super::has_agent(&job.entry.purpose, &job.stage.work) {
         workspace.give_to(&stage_home::of(job.definition, job.entry))?;
+        if job.task.seed.base.work.is_some() {
+            withhold_settings(ctx, job, &workspace)?;
+        }
     }
     Ok((workspace, saved))
 }
 
-/// Returns whether an agent of the task takes variables from the project's `.env`.
-fn env_is_read(definition: &Definition) -> bool {
+/// Keeps the agent from starting programs that others name in work that the task began with, such as a pull request.
+/// An agent that only looks finds the settings of the base. One that writes would deliver them as its own work, so a
+/// person decides.
+fn withhold_settings(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+) -> Result<(), LegAbort> {
+    let paths = workspace.guarded_between(&job.base, &job.start)?;
+    let Some(first) = paths.first() else { return Ok(()) };
+    let more = match paths.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = format!("{:?}{more}", String::from_utf8_lossy(first));
+    if matches!(&job.stage.work, Work::Agent(agent) if agent.mode.writes()) {
+        let words = format!(
+            "the work changes {named}, from which coding agents start programs; look at it, bring it into the base branch \
+             yourself or take it out of the work, and begin a new task"
+        );
+        return Err(LegAbort::failed(kind::CONFIG, words));
+    }
+    workspace.show_from_base(&job.base, &paths)?;
+    let words = format!(
+        "the work changes {named}, from which coding agents start programs: the agent finds the version of the base there, and \
+         the change in the diff"
+    );
+    ctx.notice(Level::Warning, words);
+    Ok(())
+}
+
+/// Returns the files of the project that agents of the task load when they start.
+fn loaded(definition: &Definition) -> Vec<String> {
     let config = &definition.config;
-    let mut agents = definition.workflow.stages.iter().filter_map(|stage| match &stage.work {
+    let agents = definition.workflow.stages.iter().filter_map(|stage| match &stage.work {
         Work::Agent(work) => config.agents.get(work.agent.as_ref().or(config.agent.as_ref())?),
         Work::Action { .. } | Work::Check | Work::Human { .. } => None,
     });
-    agents.any(|agent| crate::agent::reads_env(&agent.adapter))
+    let mut all: Vec<String> = agents.flat_map(|agent| crate::agent::loads(&agent.adapter)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Steps three to six: context, agent, run, outcome.

@@ -302,8 +302,8 @@ impl LockedWorkspace {
         start: &CommitId,
         head: &CommitId,
     ) -> Result<(), Error> {
-        let Some(rules) = &self.rules else { return Ok(()) };
-        if start == head || state.has_guarded(tree, rules) {
+        let Some(rules) = self.rules_in(tree).filter(|_| start != head) else { return Ok(()) };
+        if state.has_guarded(tree, &rules) {
             return Ok(());
         }
         let patterns = rules.guarded_patterns();
@@ -351,7 +351,7 @@ impl LockedWorkspace {
         }
     }
 
-    fn diff_tree(
+    pub(super) fn diff_tree(
         &self,
         from: &CommitId,
         to: &CommitId,

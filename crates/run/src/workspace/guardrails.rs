@@ -15,21 +15,24 @@ use std::path::Path;
 const OWN_FOLDER: &str = ".acquit";
 
 /// Files and directories of a project from which coding agents start programs on their own (hooks, tool servers,
-/// plugins, test commands), without a decision of the model. The agent of the next stage would run what one stage
-/// commits there, with its own secrets.
+/// plugins, test commands, commands in front matter or in the text of a skill), without a decision of the model. The
+/// agent of the next stage would run what one stage commits there, with its own secrets.
 const AGENT_SETTINGS: &[&str] = &[
     ".mcp.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/hooks",
+    ".claude",
     ".codex",
     ".gemini/.env",
+    ".gemini/agents",
+    ".gemini/commands",
     ".gemini/extensions",
     ".gemini/hooks",
     ".gemini/policies",
     ".gemini/settings.json",
     "opencode.json",
     "opencode.jsonc",
+    ".opencode/command",
+    ".opencode/commands",
+    ".opencode/node_modules",
     ".opencode/opencode.json",
     ".opencode/opencode.jsonc",
     ".opencode/package.json",
@@ -37,18 +40,27 @@ const AGENT_SETTINGS: &[&str] = &[
     ".opencode/plugins",
     ".opencode/tool",
     ".opencode/tools",
+    ".cursor/agents",
     ".cursor/cli.json",
     ".cursor/hooks",
     ".cursor/hooks.json",
     ".cursor/mcp.json",
     ".pi/extensions",
+    ".pi/git",
+    ".pi/npm",
     ".pi/settings.json",
     ".aider.conf.yml",
     ".aider.model.settings.yml",
 ];
 
-/// File from which some coding agents take variables, among them commands to run.
-const ENV: &str = ".env";
+/// What in these directories is text for the model and nothing else.
+const AGENT_TEXTS: &[&str] =
+    &[".claude/CLAUDE.md", ".claude/agent-memory", ".claude/output-styles", ".claude/rules"];
+
+/// Directory that Claude Code also reads in folders below the top, when it works on a file there.
+const NESTED: &str = ".claude";
+/// What it takes from there: skills, subagents and commands can have hooks, tool servers and commands.
+const IN_NESTED: &[&str] = &["skills", "agents", "commands", "plugins"];
 
 /// The rules of one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,8 +73,10 @@ pub struct Rules {
     pub base_commit: Option<CommitId>,
     /// More branches that must not be moved or checked out. A trailing `*` matches any suffix.
     pub protected: Vec<String>,
-    /// Whether an agent of the task takes variables from the project's `.env`.
-    pub env_is_read: bool,
+    /// Files of the project that agents of the task load when they start, in addition to their settings.
+    pub loaded: Vec<String>,
+    /// Paths that links in the place of settings lead to. The workspace looks for them in its tree.
+    pub linked: Vec<Vec<u8>>,
 }
 
 impl Rules {
@@ -154,8 +168,13 @@ impl Rules {
             let guarded = guarded.as_bytes();
             is_below(path, guarded) || is_below(guarded, path)
         };
+        let is_text = || AGENT_TEXTS.iter().any(|text| is_below(path, text.as_bytes()));
         let why = "coding agents start programs from it by themselves, and a later one would do so with its own secrets";
-        self.settings().any(is_settings).then_some(why)
+        let is_linked = |linked: &Vec<u8>| is_below(path, linked) || is_below(linked, path);
+        let guarded = self.settings().any(is_settings) && !is_text()
+            || is_nested(path)
+            || self.linked.iter().any(is_linked);
+        guarded.then_some(why)
     }
 
     /// Returns pathspecs that match every path that may be guarded, and not much more.
@@ -163,12 +182,28 @@ impl Rules {
         let top = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
         let names: std::collections::BTreeSet<String> =
             std::iter::once(OWN_FOLDER).chain(self.settings()).map(top).collect();
-        names.into_iter().map(|name| format!(":(icase,top,literal){name}")).collect()
+        let tops = names.into_iter().map(|name| format!(":(icase,top,literal){name}"));
+        let nested = ["", "/**"].map(|rest| format!(":(icase,top,glob)**/{NESTED}{rest}"));
+        let linked = self.linked.iter().map(|path| top(&String::from_utf8_lossy(path)));
+        let linked = linked.map(|name| format!(":(icase,top,literal){name}"));
+        tops.chain(nested).chain(linked).collect()
     }
 
-    fn settings(&self) -> impl Iterator<Item = &'static str> {
-        AGENT_SETTINGS.iter().copied().chain(self.env_is_read.then_some(ENV))
+    fn settings(&self) -> impl Iterator<Item = &str> {
+        AGENT_SETTINGS.iter().copied().chain(self.loaded.iter().map(String::as_str))
     }
+}
+
+/// Returns whether a path is, or leads to, what an agent takes from a directory of settings below the top.
+fn is_nested(path: &[u8]) -> bool {
+    let mut parts = path.split(|byte| *byte == b'/');
+    while parts.any(|part| part.eq_ignore_ascii_case(NESTED.as_bytes())) {
+        let is = |part: &[u8]| IN_NESTED.iter().any(|name| part.eq_ignore_ascii_case(name.as_bytes()));
+        if parts.clone().next().is_none_or(is) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns whether a path is `folder` or inside it.
@@ -283,6 +318,14 @@ mod tests {
             ".codex/a/b",
             "opencode.json",
             ".mcp.json",
+            ".claude/skills/a/SKILL.md",
+            ".claude/agents/a.md",
+            ".claude/commands/a.md",
+            ".claude/settings.json5",
+            "x/.claude",
+            "x/y/.Claude/Skills/a/SKILL.md",
+            "x/.claude/agents",
+            "x/.claude/z/.claude/commands/a.md",
         ] {
             assert!(guarded(settings.as_bytes()).is_some_and(|why| why.contains("agents")), "{settings}");
         }
@@ -292,9 +335,14 @@ mod tests {
             "acquit",
             "",
             "x",
-            ".claude/agents/x.md",
-            ".claude/settings.json5",
+            ".claude/CLAUDE.md",
+            ".claude/rules/style.md",
+            ".claude/output-styles/short.md",
+            "x/.claude/settings.json",
+            "x/.claudes/skills",
+            "x/skills/a/SKILL.md",
             "x/.mcp.json",
+            ".opencode/agent/a.md",
             "AGENTS.md",
             "CLAUDE.md",
         ] {
@@ -302,8 +350,9 @@ mod tests {
         }
         assert!(rules.guarded_patterns().contains(&":(icase,top,literal).claude".to_owned()));
         // Ordinary settings of a project, unless an agent of the task reads them.
-        let reads = Rules { env_is_read: true, ..Rules::default() };
+        let reads = Rules { loaded: vec![".env".to_owned(), "bunfig.toml".to_owned()], ..Rules::default() };
         assert!(guarded(b".env").is_none() && reads.guarded(b".env").is_some());
+        assert!(guarded(b"bunfig.toml").is_none() && reads.guarded(b"bunfig.toml").is_some());
         assert!(reads.guarded(b"sub/.env").is_none() && reads.guarded(b".env.example").is_none());
         assert!(reads.guarded_patterns().contains(&":(icase,top,literal).env".to_owned()));
     }

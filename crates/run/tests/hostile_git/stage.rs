@@ -154,7 +154,8 @@ pub(crate) fn rules() -> Rules {
         base: Some("main".into()),
         base_commit: None,
         protected: vec!["release/*".into(), "it's".into()],
-        env_is_read: false,
+        loaded: Vec::new(),
+        linked: Vec::new(),
     }
 }
 

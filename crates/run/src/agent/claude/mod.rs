@@ -6,7 +6,7 @@ use acquit_core::config::Product;
 use acquit_core::role::Tool;
 use serde_json::json;
 
-use super::product::{Facts, Holds, Support, Supports, Version};
+use super::product::{BUN, Facts, Holds, Support, Supports, Version};
 use super::tools::Hold;
 use super::{Launch, Server, Wanted};
 
@@ -47,7 +47,7 @@ pub(super) const FACTS: Facts = Facts {
     },
     holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: false,
-    reads_env: false,
+    loads: BUN,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
