@@ -107,8 +107,17 @@ fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definit
         return Ok(None);
     };
     // If others can write to the store, use only the path from it.
+    let apart = source.foreign.clone();
     let source = if app.runtime.shared { Source::discover(&app.runtime.git, source.top())? } else { source };
     let project = app.files(&source)?.read()?;
+    let source = match (apart, task.seed.base.commit.parse()) {
+        (Some(base), _) => source.on_foreign(&base),
+        // The project may have a setup now.
+        (None, Ok(base)) if app.runtime.shared || pinned.config.setup.is_none() => {
+            app.set_apart(source, &project.config, &base)?
+        }
+        (None, _) => source,
+    };
     let mut workflow = project.workflow(Some(&task.seed.workflow))?.clone();
     begin_with(&mut workflow, &[], pinned.chosen.variation.clone())?;
     take_chosen(&mut workflow, &pinned.chosen);

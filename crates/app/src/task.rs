@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use acquit_core::change::Change;
+use acquit_core::config::Config;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
@@ -15,7 +16,7 @@ use acquit_core::workflow::Workflow;
 use acquit_run::base;
 use acquit_run::checkout;
 use acquit_run::fleet;
-use acquit_run::git::{Offer, Source};
+use acquit_run::git::{CommitId, Offer, Source};
 use acquit_run::trusted_definitions;
 use acquit_run::workspace::branch_name;
 
@@ -133,15 +134,7 @@ impl App {
             }
             (base, None)
         };
-        // Setup runs code of the base. What it makes of a base that others wrote is for tasks on that base alone.
-        let source = if project.config.setup.is_some()
-            && !source.is_judged_only()
-            && !base::is_own(&self.runtime.git, &source, project.config.base.as_deref(), &base.commit)?
-        {
-            source.on_foreign(&base.commit)
-        } else {
-            source
-        };
+        let source = self.set_apart(source, &project.config, &base.commit)?;
         source.check_complete(&self.runtime.git, work.as_ref().unwrap_or(&base.commit))?;
         let author = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
@@ -202,6 +195,21 @@ impl App {
         Ok(store.create(&definition, &changes, &by)?)
     }
 
+    /// Marks the repository of a task whose base is not part of the project's own base branch: setup runs code of the
+    /// base, and what it makes of a base that others wrote is for tasks on that base alone.
+    pub(crate) fn set_apart(
+        &self,
+        source: Source,
+        config: &Config,
+        base: &CommitId,
+    ) -> Result<Source, Error> {
+        let is_shared = config.setup.is_none()
+            || source.foreign.is_some()
+            || source.is_judged_only()
+            || base::is_own(&self.runtime.git, &source, config.base.as_deref(), base)?;
+        Ok(if is_shared { source } else { source.on_foreign(base) })
+    }
+
     /// Returns where a task starts. Work that leaves this machine, and scheduled work, starts from the remote's branch.
     fn base(
         &self,
@@ -239,7 +247,7 @@ impl App {
 fn refuse_unknown_variables(
     own: &BTreeMap<String, String>,
     workflow: &Workflow,
-    config: &acquit_core::config::Config,
+    config: &Config,
 ) -> Result<(), Error> {
     let variation = workflow.variation.iter().map(|one| &one.variable);
     let known: Vec<&String> =
