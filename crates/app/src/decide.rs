@@ -1,16 +1,17 @@
 //! Applies an action of a person or a program to an existing task.
 
 use acquit_core::change::Change;
-use acquit_core::decide::{Input, decide};
+use acquit_core::decide::{Illegal, Input, decide};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
-use acquit_core::task::Task;
+use acquit_core::task::{State, Task};
 use acquit_core::workflow::Workflow;
 use acquit_run::harness::Began;
 
 use crate::app::App;
 use crate::error::Error;
 use crate::reload::{self, Renewal};
+use crate::tasks;
 
 /// How often to retry a decision when the task changed in between.
 const TRIES: u32 = 8;
@@ -36,15 +37,20 @@ impl App {
         for attempt in 1.. {
             let task = store.task(id)?;
             let decided = |workflow: &Workflow| match input {
-                Some(input) => decide(&task, workflow, input.clone())
-                    .map_err(|source| Error::Illegal { task: id, source }),
+                Some(input) => decide(&task, workflow, input.clone()),
                 None => Ok(Vec::new()),
             };
             // Report an illegal input before any problem of the configuration.
-            let mut changes = decided(&definition.workflow)?;
+            let mut changes = match decided(&definition.workflow) {
+                Ok(changes) => changes,
+                Err(source) => return Err(illegal(store, &task, source)?),
+            };
             if let Some(update) = reload::change(self, &task, &definition, renewal)? {
                 if let Change::DefinitionUpdated { definition, .. } = &update {
-                    changes = decided(&definition.workflow)?;
+                    changes = match decided(&definition.workflow) {
+                        Ok(changes) => changes,
+                        Err(source) => return Err(illegal(store, &task, source)?),
+                    };
                 }
                 changes.insert(0, update);
             }
@@ -77,4 +83,16 @@ impl App {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Returns the error of an input that a task does not accept, with the state as lists show it: a task that no harness
+/// works on is ready, not working. The core cannot tell, because it does not know what runs.
+fn illegal(store: &mut dyn Store, task: &Task, source: Illegal) -> Result<Error, Error> {
+    let source = match source {
+        Illegal::State { what, .. } if matches!(task.state, State::Working { .. }) => {
+            Illegal::State { what, state: tasks::word(store, task)? }
+        }
+        other => other,
+    };
+    Ok(Error::Illegal { task: task.id(), source })
 }

@@ -167,7 +167,16 @@ pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
     let history = history(store, id)?;
     let gates = history.newest_verdicts().into_iter().cloned().collect();
     let (legs, setups) = (store.legs(id)?, history.setups);
-    let runs = legs.iter().any(|leg| leg.state == leg::State::Running);
-    let state = if runs { task.state.word() } else { task.state.idle_word() };
+    let state = word_among(&task, &legs);
     Ok(Details { state, task, legs, sandbox, gates, setups })
+}
+
+/// Returns a task's state as one word: a task without a running leg is ready, not working.
+pub fn word(store: &mut dyn Store, task: &Task) -> Result<&'static str, Error> {
+    Ok(word_among(task, &store.legs(task.id())?))
+}
+
+fn word_among(task: &Task, legs: &[Leg]) -> &'static str {
+    let runs = legs.iter().any(|leg| leg.state == leg::State::Running);
+    if runs { task.state.word() } else { task.state.idle_word() }
 }

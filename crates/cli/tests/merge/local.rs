@@ -119,7 +119,7 @@ fn merge_refuses_work_that_is_red_on_what_the_branch_is_now() {
 fn merge_says_what_is_missing() {
     let sandbox = sandbox(CODE, GOOD);
     sandbox.acquit(&["task", "add", "Do it"]).must(0);
-    sandbox.acquit(&["merge", "T-1"]).must(2).said("it is working and cannot be merged");
+    sandbox.acquit(&["merge", "T-1"]).must(2).said("it is ready and cannot be merged");
     sandbox.acquit(&["merge", "T-2"]).must(2).said("no such task");
 }
 

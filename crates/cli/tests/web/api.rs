@@ -72,6 +72,30 @@ fn a_task_is_made_answered_and_looked_at_by_http_alone() {
 }
 
 #[test]
+fn a_task_that_nobody_works_on_is_ready_in_every_answer() {
+    let sandbox = Sandbox::scripted(common::CODE, "[[code]]\nstep = [{ pause = \"60s\" }]\n");
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let ci = client(&sandbox, &served, "ci", "operator");
+    let state = |id: &str| ci.api("GET", &format!("/tasks/{id}"), None).1["state"].clone();
+    ci.api("POST", "/tasks", Some(&json!({ "title": "First" })));
+    until("somebody works on it", || (state("T-1") == "working").then_some(()));
+    let (_, task) = ci.api("POST", "/tasks", Some(&json!({ "title": "Second" })));
+    assert_eq!(task["state"], "ready", "{task}");
+    assert_eq!(state("T-2"), "ready");
+    for (path, words) in
+        [("T-2/merge", "it is ready"), ("T-1/merge", "it is working"), ("T-1/run", "it is working")]
+    {
+        let (status, problem) = ci.api("POST", &format!("/tasks/{path}"), None);
+        assert_eq!(status, 409, "{path}: {problem}");
+        assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(words)), "{path}: {problem}");
+    }
+    for id in ["T-2", "T-1"] {
+        ci.api("POST", &format!("/tasks/{id}/cancel"), None);
+        until("it is over", || (state(id) == "cancelled").then_some(()));
+    }
+}
+
+#[test]
 fn pages_of_a_list_follow_each_other_and_filters_hold() {
     let sandbox = Sandbox::scripted(common::CODE, super::ASKS);
     for title in ["one", "two", "three"] {

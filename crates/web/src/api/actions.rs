@@ -219,7 +219,8 @@ fn run(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Task, Problem> {
     let legs = cx.store.legs(id)?;
     let ready = legs.last().is_some_and(|leg| leg.state == leg::State::Ready);
     if !matches!(task.state, State::Working { cancel: None, .. }) || !ready {
-        let detail = format!("{id} has no leg that waits to be run: it is {}", task.state.word());
+        let state = acquit_app::tasks::word(cx.store, &task)?;
+        let detail = format!("{id} has no leg that waits to be run: it is {state}");
         return Err(Problem::new("conflict", detail).hint("answer it, retry it, or wait for its end"));
     }
     let definition = cx.store.definition(id)?;

@@ -123,7 +123,7 @@ impl Task {
             description: wish.description.clone(),
             project: (&seed.project).into(),
             workflow: seed.workflow.to_string(),
-            state: task.state.word().to_owned(),
+            state: details.state.to_owned(),
             reason,
             stage: task.state.stage().map(ToString::to_string),
             request,
