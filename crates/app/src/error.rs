@@ -316,6 +316,14 @@ pub enum Error {
         /// The flags.
         flags: String,
     },
+    /// A flag would have no effect.
+    #[error("use {flag} {with}, where it has no effect")]
+    NoEffect {
+        /// The flag.
+        flag: &'static str,
+        /// What it was given with.
+        with: String,
+    },
     /// The workflow does not exist.
     #[error("find the workflow `{name}`; there are: {known}")]
     NoWorkflow {

@@ -39,6 +39,9 @@ impl App {
         let source = self.source()?;
         let project = self.files(&source)?.read()?;
         let subject = if let Some(number) = forge::number(&asked.what) {
+            if asked.base.is_some() {
+                return Err(Error::NoEffect { flag: "--base", with: format!("with pull request {number}") });
+            }
             let offered = acquit_run::external_pull_request::fetch(
                 &self.runtime,
                 &project.config,

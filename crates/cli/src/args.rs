@@ -95,7 +95,7 @@ pub enum Verb {
         #[arg(long, conflicts_with = "no_check")]
         fix: bool,
         /// Only write hooks that run `acquit prove`: `pre-push` for git, or stop hooks for these agents [default: the agents found here]
-        #[arg(long, value_enum, value_name = "HOOKS", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["fix", "no_check"])]
+        #[arg(long, value_enum, value_name = "HOOKS", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["fix", "no_check", "force"])]
         hooks: Option<Vec<Hook>>,
     },
     /// Run setup and every gate on the untouched base, in the sandbox.
@@ -428,7 +428,7 @@ pub enum Verb {
         #[arg(long)]
         reduced: bool,
         /// Print the policy and run nothing.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "command")]
         print: bool,
         /// The program and its arguments.
         #[arg(last = true, required_unless_present = "print")]
@@ -587,3 +587,5 @@ pub enum Form {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod together;

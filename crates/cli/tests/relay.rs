@@ -10,6 +10,8 @@ mod continued;
 mod demo;
 #[path = "relay/figures.rs"]
 mod figures;
+#[path = "relay/flags.rs"]
+mod flags;
 #[path = "relay/guardrails.rs"]
 mod guardrails;
 #[path = "relay/keys.rs"]

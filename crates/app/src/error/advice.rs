@@ -88,6 +88,9 @@ impl Error {
             Self::OnlyForNew { .. } => {
                 usage("only --agent, --model, --max-cost and --max-time can be changed later")
             }
+            Self::NoEffect { flag, .. } => {
+                usage(format!("leave out {flag}, or see `--help` for what it is for"))
+            }
             Self::NoValue { .. } => usage("name one of those with --var"),
             Self::NotShipped { .. } => usage("`acquit workflow list` shows where each comes from"),
             Self::NoSection { .. } => usage("leave out --section to see all of it"),

@@ -111,6 +111,9 @@ pub(super) fn take(
             let (onto, over) = usual(&head)?;
             (head, onto, format!("{name} over {over}"))
         }
+        Which::Range(from, to) if asked.base.is_some() => {
+            return Err(Error::NoEffect { flag: "--base", with: format!("with the range {from}..{to}") });
+        }
         Which::Range(from, to) => (named(to)?, named(from)?, format!("{from}..{to}")),
         Which::PullRequest(name) => {
             let (offer, what) = fetch(app, asked, source, scratch, place, name)?;

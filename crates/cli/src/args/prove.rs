@@ -40,7 +40,7 @@ pub struct Proved {
     #[arg(long)]
     pub working_tree: bool,
     /// Compare with this branch or commit [default: the project's base, the remote's default branch, main or master]
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["staged", "working_tree"])]
     pub base: Option<String>,
     /// Run only static checks and the tests that the change affects.
     #[arg(long)]
@@ -76,7 +76,7 @@ pub struct Proved {
     pub directory: Option<PathBuf>,
     /// Run as this hook: an agent's stop hook, or git's pre-push. Reads the hook's message from standard input. `acquit init --hooks`
     /// installs hooks.
-    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["format", "json", "attest", "save", "comment"])]
+    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["format", "json", "attest", "sign", "save", "comment"])]
     pub hook: Option<Hook>,
 }
 

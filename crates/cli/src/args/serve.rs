@@ -10,7 +10,7 @@ use acquit_web::access::{Exposure, Origin};
 #[derive(clap::Args, Debug)]
 pub struct ServeArgs {
     /// Run what is due now, then exit. Serves no dashboard.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key", "origin", "behind_proxy"])]
     pub once: bool,
     /// When stopped, wait for running legs to end.
     #[arg(long)]
@@ -19,7 +19,7 @@ pub struct ServeArgs {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub workers: u32,
     /// Don't serve the dashboard.
-    #[arg(long, conflicts_with_all = ["listen", "open", "link"])]
+    #[arg(long, conflicts_with_all = ["once", "listen", "open", "link", "tls_cert", "tls_key", "origin", "behind_proxy"])]
     pub no_web: bool,
     /// Serve the dashboard and the API at this address, such as 127.0.0.1:8080.
     ///
@@ -33,7 +33,7 @@ pub struct ServeArgs {
     #[arg(long, conflicts_with = "once")]
     pub open: bool,
     /// Print a new login link for the running dashboard, and exit.
-    #[arg(long, conflicts_with_all = ["once", "drain", "listen", "open"])]
+    #[arg(long, conflicts_with_all = ["once", "drain", "workers", "listen", "open", "tls_cert", "tls_key", "origin", "behind_proxy"])]
     pub link: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Exposed {
     /// Expect a proxy that does TLS, and name the address that people open, such as `https://acquit.example.com`.
     ///
     /// The proxy must pass on the header Host, and set X-Forwarded-For.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["tls_key", "origin"])]
     pub behind_proxy: Option<Origin>,
 }
 

@@ -28,6 +28,11 @@ struct Pushed<'l> {
 
 /// Runs the hook.
 pub fn pre_push(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
+    let given =
+        [("CHANGE", args.change.is_some()), ("--staged", args.staged), ("--working-tree", args.working_tree)];
+    if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(Error::NoEffect { flag, with: "with --hook pre-push".to_owned() });
+    }
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LARGEST).read_to_string(&mut text);
     read.map_err(|source| Error::File { doing: "read", path: "standard input".into(), source })?;

@@ -17,6 +17,9 @@ pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
     let PromptVerb::Show { subject, stage, workflow, section } = verb;
     let (task, definition) = match subject.parse::<TaskId>() {
         Ok(id) if subject.starts_with(['T', 't']) => {
+            if workflow.is_some() {
+                return Err(Error::OnlyForNew { task: id, flags: "--workflow".to_owned() });
+            }
             let mut store = cli.app.store()?;
             (store.task(id)?, store.definition(id)?)
         }

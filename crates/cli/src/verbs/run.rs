@@ -31,6 +31,9 @@ pub fn run(cli: &Cli, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
         Ok(id) if new.title.starts_with(['T', 't']) => {
             (known(cli, store, id, new, pinned)?, newest(store, id)?)
         }
+        _ if pinned => {
+            return Err(Error::NoEffect { flag: "--pinned", with: "for a new task".to_owned() });
+        }
         _ => {
             let new = new.request(description(new)?);
             let project = cli.app.files(&cli.app.source()?)?.read()?;

@@ -39,6 +39,9 @@ pub struct Wanted {
 
 /// Runs the program, or prints the policy.
 pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
+    if wanted.policy.is_none() && wanted.network != Network::Model && !wanted.hosts.is_empty() {
+        return Err(Error::NoEffect { flag: "--host", with: "without --network model".to_owned() });
+    }
     let here = &cli.app.surroundings.here;
     // Removed when the program has ended.
     let folder;
