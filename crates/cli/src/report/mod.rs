@@ -191,6 +191,12 @@ impl Printer {
         }
     }
 
+    /// Says that a list is cut, on stderr; also with `--json`, where the list itself cannot say it.
+    pub fn cut(self, shown: usize) {
+        let line = format!("only the newest {shown}; --limit shows more");
+        if self.json { self.warn(&line) } else { self.say(&line) }
+    }
+
     /// Prints a warning.
     pub fn warn(self, line: &str) {
         let line = format!("{}: {line}", self.paint(Look::Notable, "warning"));
@@ -262,18 +268,16 @@ impl Printer {
         let mut out = String::new();
         for mistake in &mistakes.0 {
             let place = format!("{}:{}:{}", mistake.file, mistake.line, mistake.column);
-            out.push_str(&format!(
-                "{}: {}\n",
-                self.paint(Look::Strong, &place),
-                text::visible(&mistake.what)
-            ));
+            let what = format!("{}: {}", self.paint(Look::Strong, &place), text::visible(&mistake.what));
+            out.push_str(&format!("{}\n", self.wrapped(&what, 2)));
             if !mistake.source_line.is_empty() {
                 let shown = text::visible(&mistake.source_line.replace('\t', " "));
                 let caret = " ".repeat(mistake.column.saturating_sub(1));
                 out.push_str(&format!("  | {shown}\n  | {caret}{}\n", self.paint(Look::Bad, "^")));
             }
             if let Some(hint) = &mistake.hint {
-                out.push_str(&format!("  {}: {}\n", self.paint(Look::Good, "hint"), text::visible(hint)));
+                let hint = format!("  {}: {}", self.paint(Look::Good, "hint"), text::visible(hint));
+                out.push_str(&format!("{}\n", self.wrapped(&hint, 4)));
             }
         }
         out

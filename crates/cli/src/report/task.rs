@@ -18,7 +18,11 @@ impl Printer {
     /// Prints a list of tasks.
     pub fn tasks(self, Listed { tasks, more }: &Listed) {
         if self.json {
-            return self.json(&tasks);
+            self.json(&tasks);
+            if *more {
+                self.cut(tasks.len());
+            }
+            return;
         }
         if tasks.is_empty() {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");
@@ -35,7 +39,7 @@ impl Printer {
             self.data(&format!("{line}{mark}"));
         }
         if *more {
-            self.say(&format!("only the newest {}; --limit shows more", tasks.len()));
+            self.cut(tasks.len());
         }
     }
 

@@ -31,6 +31,8 @@ use draw::View;
 const LOOK: Duration = Duration::from_secs(1);
 /// How long to wait for a key, in milliseconds.
 const WAIT: u32 = 200;
+/// How many requests to answer at most before the board is shown again.
+const MOST: u32 = 200;
 /// Help for the keys.
 const HELP: &str = "↑↓ or j k: move · enter: open · a: answer · s: stop · r: retry with a note · f: follow · /: search · p: project · q: quit";
 
@@ -266,7 +268,7 @@ impl Top<'_> {
         let chosen = self.chosen.map(|id| store.task(id)).transpose()?;
         let tasks = match chosen {
             Some(task) if matches!(task.state, State::Waiting { .. }) => vec![task],
-            _ => walk::waiting(self.cli, store, None)?,
+            _ => walk::waiting(self.cli, store, None, MOST)?.0,
         };
         if tasks.is_empty() {
             self.mode = Mode::Told("nothing waits for you".to_owned());

@@ -34,9 +34,12 @@ pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Er
     };
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if terminal && !list && !cli.printer.json {
-        let tasks = walk::waiting(cli, store.as_mut(), project)?;
+        let (tasks, more) = walk::waiting(cli, store.as_mut(), project, limit)?;
         if tasks.is_empty() {
             cli.printer.say("nothing waits for you");
+        }
+        if more {
+            cli.printer.cut(tasks.len());
         }
         walk::walk(cli, store.as_mut(), &tasks)?;
         return Ok(Exit::Done);
@@ -44,7 +47,7 @@ pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Er
     let (tasks, more) = cli.app.inbox(store.as_mut(), project, limit)?;
     cli.printer.inbox(&tasks);
     if more {
-        cli.printer.say(&format!("only the newest {limit}; --limit shows more"));
+        cli.printer.cut(tasks.len());
     }
     Ok(Exit::Done)
 }

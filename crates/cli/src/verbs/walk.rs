@@ -15,8 +15,6 @@ use acquit_app::answer::{Leads, Reply, leads};
 
 /// Maximum length of an answer: more is a file.
 const ANSWER_LIMIT: u64 = 256 * 1024;
-/// How many requests to go through.
-const MOST: u32 = 200;
 
 /// What the user does with a request.
 enum Choice {
@@ -28,11 +26,17 @@ enum Choice {
     Quit,
 }
 
-/// Returns the tasks that need input, oldest first; of all projects if `project` is `None`.
-pub fn waiting(cli: &Cli, store: &mut dyn Store, project: Option<String>) -> Result<Vec<Task>, Error> {
-    let (mut tasks, _) = cli.app.inbox(store, project, MOST)?;
+/// Returns the newest tasks that need input, the oldest of them first, and whether there are more; of all projects if
+/// `project` is `None`.
+pub fn waiting(
+    cli: &Cli,
+    store: &mut dyn Store,
+    project: Option<String>,
+    limit: u32,
+) -> Result<(Vec<Task>, bool), Error> {
+    let (mut tasks, more) = cli.app.inbox(store, project, limit)?;
     tasks.reverse();
-    Ok(tasks)
+    Ok((tasks, more))
 }
 
 /// Goes through the requests. Returns how many were answered.
