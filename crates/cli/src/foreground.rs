@@ -95,7 +95,10 @@ pub fn follow(
         if part != Part::Watches {
             driver.step(app, store, id)?;
         }
-        view.follower.tick(&now(store, id)?);
+        // What is typed would follow the status line, and both would stay.
+        if !choosing {
+            view.follower.tick(&now(store, id)?);
+        }
         store.wait(BEAT)?;
     }
 }

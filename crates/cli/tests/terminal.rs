@@ -118,13 +118,14 @@ fn ctrl_c_asks_and_a_task_that_is_detached_continues_by_itself() {
                   { outcome = \"pr_ready\", payload = { summary = \"x\" } }]\n";
     let sandbox = Sandbox::scripted(FLOW, script);
     let (mut seen, mut child) = at_terminal(&sandbox);
-    until_shown(&mut seen, "agent bot works");
+    let mut text = until_shown(&mut seen, FRAMES[3]);
     interrupt(&child);
-    until_shown(&mut seen, "keep watching");
+    text += &until_shown(&mut seen, "keep watching");
     seen.write_all(b"d\n").expect("the terminal");
     let said = until_shown(&mut seen, "acquit task cancel T-1");
     assert!(said.contains("continues by itself") && said.contains("acquit attach T-1"), "{said}");
     assert!(child.wait().expect("a child of ours").success());
+    no_live_line_stays(&(text + &said + &rest(seen)));
     sandbox.acquit(&["attach", "T-1"]).must(0);
     assert!(matches!(sandbox.endings()[..], [Ending::Passed { .. }]));
 }
@@ -134,12 +135,33 @@ fn ctrl_c_twice_cancels() {
     let script = "[[code]]\nstep = [{ pause = \"60s\" }]\n";
     let sandbox = Sandbox::scripted(FLOW, script);
     let (mut seen, mut child) = at_terminal(&sandbox);
-    until_shown(&mut seen, "agent bot works");
+    let mut text = until_shown(&mut seen, FRAMES[3]);
     interrupt(&child);
-    until_shown(&mut seen, "keep watching");
+    text += &until_shown(&mut seen, "keep watching");
     interrupt(&child);
-    until_shown(&mut seen, "cancelled by");
+    text += &until_shown(&mut seen, "cancelled by");
     assert_eq!(child.wait().expect("a child of ours").code(), Some(4));
+    no_live_line_stays(&(text + &rest(seen)));
+}
+
+/// Every form of the sign in front of the live line.
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// What is still to be read of a program that has ended.
+fn rest(mut seen: File) -> String {
+    let mut all = Vec::new();
+    // The terminal itself ends with an error.
+    let _ = seen.read_to_end(&mut all);
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Fails if the live line was never there, or if anything of it stays on the screen.
+#[track_caller]
+fn no_live_line_stays(text: &str) {
+    let has_frame = |text: &str| FRAMES.iter().any(|frame| text.contains(frame));
+    assert!(has_frame(text), "there was no live line: {text:?}");
+    let lines = lasting(text);
+    assert!(!lines.iter().any(|line| has_frame(line)), "the live line stays: {lines:?}");
 }
 
 /// What stays on the screen: without colours, and without lines that were written over.
@@ -179,7 +201,7 @@ fn on_a_narrow_terminal_nothing_is_wider_and_no_word_is_broken() {
             assert!(!wide || line.split_whitespace().count() <= 2, "{columns} columns: {line:?}");
         }
         assert!(lines.iter().any(|line| line.contains("T-1 is done")), "{lines:?}");
-        assert!(!lines.iter().any(|line| line.contains('⠋')), "the live line stays: {lines:?}");
+        no_live_line_stays(&text);
     }
 }
 
@@ -193,7 +215,8 @@ fn what_is_printed_fits_a_narrow_terminal() {
         .acquit(&["run", "A title that is much longer than a narrow terminal is wide", "--tag", "x"])
         .must(0);
     sandbox.acquit(&["task", "add", "Another one that nobody works on"]).must(0);
-    let commands: [&[&str]; 14] = [
+    sandbox.repo.write("change.txt", "a change to be judged\n");
+    let commands: [&[&str]; 24] = [
         &["task", "list"],
         &["show", "T-1"],
         &["logs", "T-1"],
@@ -208,6 +231,16 @@ fn what_is_printed_fits_a_narrow_terminal() {
         &["show", "T-99"],
         &["diff", "T-2"],
         &["run", "x", "--workflow", "none"],
+        &["run", "x", "--pinned"],
+        &["agents"],
+        &["check"],
+        &["report"],
+        &["config", "show"],
+        &["config", "show", "--origin"],
+        &["clean"],
+        &["prove"],
+        &["init"],
+        &["init", "--force"],
     ];
     for (columns, args) in [40_u16, 80].into_iter().flat_map(|columns| commands.map(|args| (columns, args))) {
         let (mut seen, theirs) = terminal_of(columns);
@@ -261,6 +294,25 @@ fn the_inbox_walks_through_what_waits_and_each_answer_counts() {
     // For programs it stays a list.
     let listed = sandbox.acquit(&["inbox", "--json"]).must(0).out;
     assert_eq!(listed.trim(), "[]");
+}
+
+#[test]
+fn the_inbox_walks_through_as_many_as_it_is_told_and_says_that_there_are_more() {
+    use std::io::Write;
+    let sandbox = Sandbox::scripted(common::CODE, ASKS);
+    sandbox.run_to(3);
+    sandbox.acquit(&["run", "Do the other"]).must(3);
+    let (mut seen, mut child) = typed_at(&sandbox, 80, &["inbox", "--limit", "1"]);
+    let shown = until_shown(&mut seen, "enter: later, q: quit");
+    assert!(shown.contains("? 1 of 1") && shown.contains("T-2"), "{shown}");
+    assert!(shown.contains("only the newest 1; --limit shows more"), "{shown}");
+    seen.write_all(b"q\n").expect("typed");
+    assert!(child.wait().expect("a child").success());
+    let (mut seen, mut child) = typed_at(&sandbox, 80, &["inbox"]);
+    let shown = until_shown(&mut seen, "enter: later, q: quit");
+    assert!(shown.contains("? 1 of 2") && !shown.contains("only the newest"), "{shown}");
+    seen.write_all(b"q\n").expect("typed");
+    assert!(child.wait().expect("a child").success());
 }
 
 #[test]
