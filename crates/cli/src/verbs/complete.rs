@@ -6,7 +6,9 @@
 
 use clap::{Command, CommandFactory};
 
+use acquit_core::config::Product;
 use acquit_core::store::Filter;
+use acquit_run::agent::Facts;
 
 use crate::args::Args;
 use crate::cli::Cli;
@@ -24,6 +26,8 @@ const TITLE: usize = 50;
 enum What {
     Task,
     Agent,
+    /// An agent that `acquit agents` can try: one of the project, or one that acquit knows.
+    Tried,
     Workflow,
     State,
 }
@@ -34,6 +38,7 @@ pub fn complete(cli: &Cli, words: &[String]) -> Exit {
     let found = match at_cursor(words) {
         Some(What::Task) => tasks(cli),
         Some(What::Agent) => of_project(cli, What::Agent),
+        Some(What::Tried) => tried(cli),
         Some(What::Workflow) => of_project(cli, What::Workflow),
         Some(What::State) => STATES.iter().map(|state| ((*state).to_owned(), String::new())).collect(),
         None => Vec::new(),
@@ -67,7 +72,10 @@ fn at_cursor(words: &[String]) -> Option<What> {
         }
     }
     let id = option.or_else(|| {
-        let arg = command.get_positionals().nth(positional)?;
+        // The last one may take several words.
+        let several = |arg: &&clap::Arg| matches!(arg.get_action(), clap::ArgAction::Append);
+        let at = command.get_positionals().nth(positional);
+        let arg = at.or_else(|| command.get_positionals().last().filter(several))?;
         Some(arg.get_id().to_string())
     });
     match id?.as_str() {
@@ -75,6 +83,7 @@ fn at_cursor(words: &[String]) -> Option<What> {
         // `acquit run T-7` continues a task.
         "title" if command.get_name() == "run" => Some(What::Task),
         "agent" => Some(What::Agent),
+        "names" if command.get_name() == "agents" => Some(What::Tried),
         "workflow" => Some(What::Workflow),
         "state" => Some(What::State),
         _ => None,
@@ -94,6 +103,16 @@ fn tasks(cli: &Cli) -> Vec<(String, String)> {
     let filter = Filter { project: cli.app.project_here(), state: None, ended: true, limit: MOST };
     let list = cli.app.store().ok().and_then(|mut store| store.list(&filter).ok()).unwrap_or_default();
     list.into_iter().map(|task| (task.id.to_string(), text::line(&task.title, TITLE))).collect()
+}
+
+fn tried(cli: &Cli) -> Vec<(String, String)> {
+    let mut found = of_project(cli, What::Agent);
+    for product in Product::ALL {
+        if found.iter().all(|(name, _)| name != product.name()) {
+            found.push((product.name().to_owned(), Facts::of(*product).title.to_owned()));
+        }
+    }
+    found
 }
 
 fn of_project(cli: &Cli, what: What) -> Vec<(String, String)> {
@@ -131,6 +150,9 @@ mod tests {
             assert_eq!(at(line), None, "{line:?}");
         }
         assert_eq!(at("run x --agent "), Some(What::Agent));
+        for line in ["agents ", "agents --ask ", "agents claude co"] {
+            assert_eq!(at(line), Some(What::Tried), "{line:?}");
+        }
         assert_eq!(at("run -w fe"), Some(What::Workflow));
         assert_eq!(at("task list --state "), Some(What::State));
     }

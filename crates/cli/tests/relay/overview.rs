@@ -133,6 +133,8 @@ fn completions_know_tasks_agents_and_workflows() {
     };
     assert_eq!(complete(&["show", ""]), "T-1\tPaint it: petrol\n");
     assert_eq!(complete(&["run", "x", "--agent", ""]), "bot\tscripted\n");
+    let agents = complete(&["agents", "--ask", ""]);
+    assert!(agents.starts_with("bot\tscripted\n") && agents.contains("claude\tClaude Code\n"), "{agents}");
     assert!(complete(&["run", "x", "-w", "f"]).contains("flow\tproject\n"));
     assert!(complete(&["task", "list", "--state", ""]).starts_with("ready\n"));
     assert_eq!(complete(&["show", "T-1", ""]), "");
