@@ -105,7 +105,7 @@ fn warn_of_settings(app: &App, config: &Config, name: &Name) {
     let shown = if agent.login.is_empty() { &usual } else { &agent.login };
     let missing = user_settings::missing(facts, &app.runtime.environment, shown, gets, &agent.hosts);
     if missing.names_server {
-        let files = missing.files.iter().map(|&file| file.to_owned());
+        let files = missing.files.iter().cloned();
         let variables = missing.variables.iter().map(|name| format!("${name}"));
         let named: Vec<String> = files.chain(variables).collect();
         app.warn(format!(

@@ -417,7 +417,7 @@ fn settings(
     if !missing.files.is_empty() {
         what.push(format!("{} is not shown in the sandbox", missing.files.join(", ")));
         let mut files = launch.login.clone();
-        files.extend(missing.files.iter().map(|&file| file.to_owned()));
+        files.extend(missing.files.iter().cloned());
         add.push(format!("login = [{}]", list(files)));
     }
     if !missing.variables.is_empty() {

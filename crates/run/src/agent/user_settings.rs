@@ -14,11 +14,15 @@ use crate::runtime::Environment;
 /// Maximum size of a settings file.
 const LARGEST: u64 = 256 * 1024;
 
+/// Variables by which a user moves an agent's folder, and the folder that they replace.
+const MOVED: [(&str, &str); 3] =
+    [("CODEX_HOME", "~/.codex"), ("CLAUDE_CONFIG_DIR", "~/.claude"), ("XDG_CONFIG_HOME", "~/.config")];
+
 /// Settings of the user that a stage lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     /// Files that the user has and the sandbox hides.
-    pub files: Vec<&'static str>,
+    pub files: Vec<String>,
     /// Variables that are set for acquit but not passed to the agent.
     pub variables: Vec<&'static str>,
     /// Servers that those name and the agent cannot reach.
@@ -38,14 +42,23 @@ pub fn missing(
 ) -> Missing {
     let mut found = Missing::default();
     let mut servers = BTreeSet::new();
-    for &file in facts.settings {
+    let logins = facts.login.iter().filter(|file| moved(file, environment).is_some());
+    for file in facts.settings.iter().chain(logins) {
+        let (file, variable) = match moved(file, environment) {
+            Some((file, variable)) => (file, Some(variable)),
+            None => ((*file).to_owned(), None),
+        };
         let text =
-            environment.expand(file).and_then(|path| crate::untrusted::text(&path, LARGEST).ok().flatten());
+            environment.expand(&file).and_then(|path| crate::untrusted::text(&path, LARGEST).ok().flatten());
         let Some(text) = text else { continue };
         let named = servers_in(&text);
-        if !shown.iter().any(|one| one == file) {
-            found.files.push(file);
+        // Without the variable, the agent looks in its usual folder.
+        let variable = variable.filter(|variable| !gets(variable) && !found.variables.contains(variable));
+        found.names_server |= variable.is_some() && !named.is_empty();
+        found.variables.extend(variable);
+        if !shown.contains(&file) {
             found.names_server |= !named.is_empty();
+            found.files.push(file);
         }
         servers.extend(named);
     }
@@ -59,6 +72,24 @@ pub fn missing(
     }
     found.hosts = servers.into_iter().filter(|server| !hosts.contains(server)).collect();
     found
+}
+
+/// Returns where a file of an agent is, if the user moved its folder by a variable, and the variable. A path in the home is
+/// written with `~/`, as the configuration has it.
+fn moved(file: &str, environment: &Environment) -> Option<(String, &'static str)> {
+    let (variable, rest) = MOVED.iter().find_map(|(variable, folder)| {
+        let rest = file.strip_prefix(folder)?.strip_prefix('/')?;
+        Some((*variable, rest))
+    })?;
+    let folder = environment.get(variable).filter(|value| !value.is_empty())?;
+    let path = std::path::Path::new(folder).join(rest);
+    let below =
+        environment.home().and_then(|home| path.strip_prefix(home).ok()).map(std::path::Path::to_owned);
+    let written = match below {
+        Some(below) => format!("~/{}", below.to_str()?),
+        None => path.to_str()?.to_owned(),
+    };
+    (written != file).then_some((written, variable))
 }
 
 /// Finds the servers that a settings file names: addresses in the value of a key such as `base_url`, `baseURL`,
@@ -125,12 +156,67 @@ mod tests {
             missing(facts, &environment, shown, |_| gets, hosts)
         };
         let all = look(&[], false, &[]);
-        assert_eq!(
-            (all.files.as_slice(), all.variables.as_slice()),
-            (&["~/.codex/config.toml"][..], &["OPENAI_BASE_URL"][..])
-        );
+        assert_eq!(all.files, ["~/.codex/config.toml"]);
+        assert_eq!(all.variables, ["OPENAI_BASE_URL"]);
         assert!(all.names_server && all.hosts.len() == 2);
         let hosts = ["llm.corp", "other.corp"].map(|host| host.parse().expect("a host"));
         assert_eq!(look(&["~/.codex/config.toml".to_owned()], true, &hosts), Missing::default());
+    }
+
+    #[test]
+    fn settings_are_looked_for_where_the_user_moved_them() {
+        use acquit_core::config::Product;
+        let home = tempfile::tempdir().expect("a folder");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let path = |folder: &std::path::Path, file: &str| folder.join(file).to_string_lossy().into_owned();
+        for (product, variable, file, usual) in [
+            (Product::Codex, "CODEX_HOME", "config.toml", ".codex/config.toml"),
+            (Product::Claude, "CLAUDE_CONFIG_DIR", "settings.json", ".claude/settings.json"),
+            (
+                Product::Opencode,
+                "XDG_CONFIG_HOME",
+                "opencode/opencode.json",
+                ".config/opencode/opencode.json",
+            ),
+        ] {
+            for (root, shown) in [
+                (home.path().join("own"), format!("~/own/{file}")),
+                (elsewhere.path().to_owned(), path(elsewhere.path(), file)),
+            ] {
+                for text in [root.join(file), home.path().join(usual)] {
+                    std::fs::create_dir_all(text.parent().expect("a folder")).expect("a folder");
+                    std::fs::write(text, "base_url = \"https://llm.corp/v1\"\n").expect("a file");
+                }
+                let environment = Environment::new([
+                    ("HOME".into(), home.path().into()),
+                    (variable.into(), root.clone().into()),
+                ]);
+                let facts = Facts::of(product);
+                let found = missing(facts, &environment, &[], |_| false, &[]);
+                assert_eq!(
+                    (found.files, found.variables),
+                    (vec![shown.clone()], vec![variable]),
+                    "{variable}"
+                );
+                assert!(found.names_server && found.hosts.len() == 1, "{variable}");
+                let host = ["llm.corp".parse().expect("a host")];
+                let seen = missing(facts, &environment, std::slice::from_ref(&shown), |_| true, &host);
+                assert_eq!(seen, Missing::default(), "{variable}");
+                // The file alone is of no use without the variable.
+                let half = missing(facts, &environment, &[shown], |_| false, &host);
+                assert_eq!((half.files.len(), half.variables), (0, vec![variable]), "{variable}");
+            }
+            // The usual folder, written out, is not another one.
+            let folder = usual.split('/').next().unwrap_or_default();
+            let root = home.path().join(folder);
+            let environment =
+                Environment::new([("HOME".into(), home.path().into()), (variable.into(), root.into())]);
+            let found = missing(Facts::of(product), &environment, &[], |_| false, &[]);
+            assert_eq!(
+                (found.files, found.variables),
+                (vec![format!("~/{usual}")], Vec::new()),
+                "{variable}"
+            );
+        }
     }
 }
