@@ -20,6 +20,8 @@ use acquit_core::ids::Name;
 use acquit_core::workflow::{self, Workflow};
 use tempfile::TempDir;
 
+#[path = "init/dependencies.rs"]
+mod dependencies;
 #[path = "init/writing.rs"]
 mod writing;
 

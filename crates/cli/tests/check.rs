@@ -1,6 +1,8 @@
 //! `acquit check` says what holds on the untouched base, offers the edit that mends the rest, and leaves nothing behind.
 #![allow(clippy::disallowed_macros, reason = "the table of packages is printed, to be read")]
 
+#[path = "check/adding.rs"]
+mod adding;
 mod common;
 #[path = "check/first_hour.rs"]
 mod first_hour;

@@ -10,6 +10,9 @@ use rustix::fs::OFlags;
 /// Maximum file size. Manifests have a few kilobytes; anything larger is something else with that name.
 const LARGEST: u64 = 1 << 20;
 
+/// Maximum number of members of a workspace.
+const MOST_MEMBERS: usize = 100;
+
 /// A folder of the repository.
 pub(super) struct Folder<'n> {
     path: PathBuf,
@@ -65,7 +68,7 @@ impl<'n> Folder<'n> {
 
     /// Returns the file names with this extension in a subfolder, at most a hundred.
     pub(super) fn files_in(&self, folder: &str, ending: &str) -> Vec<String> {
-        if !is_plain(&self.path, folder) {
+        if folder != "." && !is_plain(&self.path, folder) {
             return Vec::new();
         }
         let names = fs::read_dir(self.path.join(folder)).into_iter().flatten().flatten();
@@ -77,6 +80,34 @@ impl<'n> Folder<'n> {
             .collect();
         names.sort();
         names
+    }
+
+    /// Returns the manifests of a package and of its members: paths below this folder, where a part may be `*`. Leaves
+    /// out members that a fresh clone does not have.
+    pub(super) fn manifests(&self, file: &str, members: &[&str], excluded: &[&str]) -> Vec<String> {
+        let clean = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
+        let mut folders: Vec<String> = Vec::new();
+        for member in members {
+            let mut found = vec![String::new()];
+            for part in clean(member).split('/') {
+                let below = |at: &String| match part {
+                    "*" => self.files_in(if at.is_empty() { "." } else { at }, ""),
+                    part if at.is_empty() => vec![part.to_owned()],
+                    part => vec![format!("{at}/{part}")],
+                };
+                found = found.iter().flat_map(below).take(MOST_MEMBERS).collect();
+            }
+            folders.extend(found.iter().map(|folder| clean(folder)));
+        }
+        folders.retain(|folder| {
+            let shown = self.shown(&format!("{folder}/{file}"));
+            let known = is_plain(&self.path, folder) && self.has(&format!("{folder}/{file}"));
+            known && (self.cloned)(&shown) && !excluded.iter().any(|path| clean(path) == *folder)
+        });
+        folders.sort();
+        folders.dedup();
+        let members = folders.iter().take(MOST_MEMBERS).map(|folder| format!("{folder}/{file}"));
+        std::iter::once(file.to_owned()).chain(members).collect()
     }
 
     /// Returns whether a regular file with this name exists.

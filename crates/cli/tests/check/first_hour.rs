@@ -19,7 +19,7 @@ const AGENT: &str = r#"cat > /dev/null
 say() { printf '{"outcome":"%s","payload":{"title":"Shout","summary":"done"}}' "$1" > "$ACQUIT_HANDOFF"; }
 case "$ACQUIT_STAGE" in
 plan) say plan_complete ;;
-code) cp -R "@ROOT@/change/." . && say pr_ready ;;
+code) cp -R "@ROOT@/change/." . && { [ ! -f "@ROOT@/bin/change.sh" ] || sh -e "@ROOT@/bin/change.sh"; } && say pr_ready ;;
 test) say covered ;;
 review|audit) say approved ;;
 describe) say described ;;
@@ -66,15 +66,15 @@ fn steps(heading: &str) -> Vec<Step> {
 }
 
 /// A machine on which somebody follows the page.
-struct Reader {
-    sandbox: Sandbox,
+pub(super) struct Reader {
+    pub(super) sandbox: Sandbox,
     path: Vec<PathBuf>,
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     keep_environment: bool,
 }
 
 impl Reader {
-    fn new(change: &[(&str, &str)], read: &[&Path]) -> Self {
+    pub(super) fn new(change: &[(&str, &str)], read: &[&Path]) -> Self {
         let sandbox = Sandbox::of_files("other", &[]);
         let folder = sandbox.place("greet");
         for folder in [&folder, &sandbox.place("change"), &sandbox.place("bin")] {
@@ -88,12 +88,22 @@ impl Reader {
         fs::write(sandbox.place("agent.sh"), AGENT.replace("@ROOT@", root.trim_end_matches('/'))).unwrap();
         let shown: Vec<String> = read.iter().map(|path| format!(", \"{}\"", path.display())).collect();
         sandbox.user_config(&format!(
-            "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n[access]\nread = [\"@ROOT@\"{}]\n",
+            "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n[access]\nread = [\"@ROOT@/agent.sh\", \"@ROOT@/change\", \"@ROOT@/bin\"{}]\n",
             shown.concat()
         ));
         symlink(binary(), sandbox.place("bin/acquit")).unwrap();
         let path = vec![sandbox.place("bin")];
         Self { sandbox, path, folder, keep_environment: false }
+    }
+
+    /// A machine with the toolchain that runs this test.
+    pub(super) fn of_rust(change: &[(&str, &str)]) -> Option<Self> {
+        // Set by cargo for every test: the toolchain's own program, not one that looks for a toolchain first.
+        let cargo = std::env::var_os("CARGO").map(PathBuf::from);
+        let cargo = need::or_skip(cargo, "cargo", "tests of Rust")?;
+        let mut reader = Self::new(change, &[]);
+        reader.path.push(cargo.parent().unwrap().to_owned());
+        Some(reader)
     }
 
     /// A program that stands in for one of the machine's.
@@ -104,7 +114,7 @@ impl Reader {
     }
 
     /// Runs a line as the page has it; what it printed, and how it ended.
-    fn sh(&self, line: &str) -> (String, Option<i32>) {
+    pub(super) fn sh(&self, line: &str) -> (String, Option<i32>) {
         let usual = if self.keep_environment {
             std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect()
         } else {
@@ -220,11 +230,7 @@ fn the_first_hour_in_typescript() {
 
 #[test]
 fn the_first_hour_in_rust() {
-    // Set by cargo for every test: the toolchain's own program, not one that looks for a toolchain first.
-    let cargo = std::env::var_os("CARGO").map(PathBuf::from);
-    let Some(cargo) = need::or_skip(cargo, "cargo", "tests of Rust") else { return };
-    let mut reader = Reader::new(&RUST, &[]);
-    reader.path.push(cargo.parent().unwrap().to_owned());
+    let Some(reader) = Reader::of_rust(&RUST) else { return };
     reader.follow("Rust");
 }
 

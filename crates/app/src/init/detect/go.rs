@@ -16,7 +16,11 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         run: if fetches { "go mod download" } else { "" }.to_owned(),
         // Compiles the tests and starts none of them.
         compile: Some("go test -exec true ./...".to_owned()),
-        lock_files: [MODULE, "go.sum", "go.work.sum"].into_iter().filter(|file| folder.has(file)).collect(),
+        lock_files: [MODULE, "go.sum", "go.work.sum"]
+            .into_iter()
+            .filter(|file| folder.has(file))
+            .map(str::to_owned)
+            .collect(),
         timeout: None,
     };
     let mut gates =

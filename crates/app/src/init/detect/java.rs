@@ -78,7 +78,7 @@ fn finding(
         managers: vec![manager],
         by: by.to_owned(),
         gates,
-        setup: Some(Setup { run: setup, compile: None, lock_files: vec![by], timeout: None }),
+        setup: Some(Setup { run: setup, compile: None, lock_files: vec![by.to_owned()], timeout: None }),
         leaves,
     }
 }

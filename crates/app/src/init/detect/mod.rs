@@ -211,7 +211,7 @@ pub(super) struct Setup {
     /// Shell command line that compiles what gates would compile each time.
     pub(super) compile: Option<String>,
     /// Files whose change requires another run.
-    pub(super) lock_files: Vec<&'static str>,
+    pub(super) lock_files: Vec<String>,
     /// Timeout, if the default is too short.
     pub(super) timeout: Option<&'static str>,
 }

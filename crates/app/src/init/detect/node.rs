@@ -154,6 +154,14 @@ fn has_dependencies(manifest: &Value) -> bool {
     DEPENDENCIES.iter().any(some) || manifest.get("workspaces").is_some()
 }
 
+/// Returns the manifests of the package and of its workspaces.
+fn manifests(folder: &Folder<'_>, manifest: &Value) -> Vec<String> {
+    let workspaces = &manifest["workspaces"];
+    let list = workspaces.as_array().or_else(|| workspaces["packages"].as_array());
+    let members: Vec<&str> = list.into_iter().flatten().filter_map(Value::as_str).collect();
+    folder.manifests(MANIFEST, &members, &[])
+}
+
 fn setup(
     folder: &Folder<'_>,
     manifest: &Value,
@@ -161,7 +169,9 @@ fn setup(
     lock: Option<&'static str>,
 ) -> Option<Setup> {
     let run = match (manager, lock) {
-        (_, None) if !has_dependencies(manifest) => return None,
+        // npm reaches no server for a package without dependencies, so an agent may add the first one. Other managers may
+        // first have to be downloaded.
+        (Manager::Pnpm | Manager::Yarn | Manager::Bun, None) if !has_dependencies(manifest) => return None,
         (Manager::Npm, Some(_)) => "npm ci --no-audit --no-fund",
         // Without a lock file, don't create one: it would be delivered with the work.
         (Manager::Npm, None) => "npm install --no-package-lock --no-audit --no-fund",
@@ -175,10 +185,6 @@ fn setup(
         (Manager::Bun, Some(_)) => "bun install --frozen-lockfile",
         (Manager::Bun, None) => "bun install --no-save",
     };
-    Some(Setup {
-        run: run.to_owned(),
-        compile: None,
-        lock_files: vec![lock.unwrap_or(MANIFEST)],
-        timeout: None,
-    })
+    let lock_files = lock.map_or_else(|| manifests(folder, manifest), |lock| vec![lock.to_owned()]);
+    Some(Setup { run: run.to_owned(), compile: None, lock_files, timeout: None })
 }

@@ -153,6 +153,7 @@ fn setup(source: Source, tools: &[&str]) -> Option<Setup> {
         }
         Source::None => return None,
     };
+    let lock_files = lock_files.into_iter().map(str::to_owned).collect();
     Some(Setup { run, compile: None, lock_files, timeout: None })
 }
 

@@ -6,11 +6,12 @@ use acquit_run::registry::Manager;
 use super::{Finding, Gate, Language, Report, Setup, at, toml_of};
 use crate::init::look::Folder;
 
+const MANIFEST: &str = "Cargo.toml";
+
 /// Timeout of a first build with all dependencies.
 const BUILDING: &str = "30m";
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
-    const MANIFEST: &str = "Cargo.toml";
     folder.text(MANIFEST)?;
     // Ignore an invalid manifest here: cargo reports it.
     let manifest = toml_of(folder, MANIFEST).unwrap_or_default();
@@ -56,17 +57,17 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let setup = Setup {
         run: fetch.to_owned(),
         compile: Some(format!("cargo test{all} --no-run; cargo clippy{all} {linted}")),
-        lock_files: vec![if lock { "Cargo.lock" } else { MANIFEST }],
+        lock_files: if lock { vec!["Cargo.lock".to_owned()] } else { manifests(folder, &manifest) },
         timeout: Some(BUILDING),
     };
-    let fetches = lock || has_dependencies(&manifest);
     Some(Finding {
         language: Language::Rust,
         folder: folder.name().map(str::to_owned),
         by: MANIFEST.to_owned(),
         gates,
-        managers: if fetches { vec![Manager::Cargo] } else { Vec::new() },
-        setup: fetches.then_some(setup),
+        // Also without dependencies, where setup reaches no server: an agent may add the first one.
+        managers: vec![Manager::Cargo],
+        setup: Some(setup),
         leaves: vec!["target"],
     })
 }
@@ -85,11 +86,21 @@ fn nextest(folder: &mut Folder<'_>) -> Option<(&'static str, &'static str)> {
     PROFILES.into_iter().find(|(profile, _)| writes(profile))
 }
 
-/// Returns whether this manifest has dependencies. A workspace counts, because its members have them.
-fn has_dependencies(manifest: &toml::Table) -> bool {
-    ["dependencies", "dev-dependencies", "build-dependencies", "workspace", "target"]
-        .iter()
-        .any(|key| manifest.get(*key).and_then(toml::Value::as_table).is_some_and(|table| !table.is_empty()))
+/// Returns the manifests of the package and of its workspace: without a lock file, a change of any of them can change
+/// the dependencies.
+fn manifests(folder: &Folder<'_>, manifest: &toml::Table) -> Vec<String> {
+    let strings = |path: &[&str]| -> Vec<&str> {
+        let list = at(manifest, path).and_then(toml::Value::as_array).into_iter().flatten();
+        list.filter_map(toml::Value::as_str).collect()
+    };
+    let mut members = strings(&["workspace", "members"]);
+    // Packages that the root depends on by path are members as well.
+    for list in ["dependencies", "dev-dependencies", "build-dependencies"] {
+        let list = manifest.get(list).and_then(toml::Value::as_table).into_iter().flatten();
+        members.extend(list.filter_map(|(_, dependency)| dependency.get("path")?.as_str()));
+    }
+    let excluded = strings(&["workspace", "exclude"]);
+    folder.manifests(MANIFEST, &members, &excluded)
 }
 
 /// Returns whether benches use nightly features while the repository does not select the nightly compiler.
