@@ -12,6 +12,8 @@ mod install;
 mod packages;
 #[path = "check/repositories.rs"]
 mod repositories;
+#[path = "check/subfolders.rs"]
+mod subfolders;
 
 use std::fs;
 
@@ -85,4 +87,66 @@ fn init_checks_what_it_wrote() {
     );
     let written = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
     assert!(written.contains("[gates.dilution]") && written.contains("[gates.secrets]"), "{written}");
+}
+
+/// Prints what a runner of Rust prints: one test passes, one fails. Each run leaves a line beside the repository.
+const RUNNER: &str = "echo once >> '@ROOT@/ran'\necho 'running 2 tests'\necho 'test adds ... ok'\necho 'test subtracts ... FAILED'\necho\n\
+    echo 'failures:'\necho\necho '---- subtracts stdout ----'\necho \"thread 'subtracts' panicked at src/lib.rs:3:5:\"\necho 'assertion failed'\n\
+    echo\necho 'failures:'\necho '    subtracts'\necho\necho 'test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s'\n\
+    echo\nexit 101\n";
+
+/// A project whose tests are compared with the base, before `.acquit/` is committed.
+fn compared(run: &str) -> Sandbox {
+    let sandbox = Sandbox::of_files("project", &[("run.sh", RUNNER)]);
+    let config = format!(
+        "workflow = \"flow\"\nagent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"-ec\", \"echo more >> README.md\"]\n\
+         [gates.test]\ncheck = \"tests\"\nrun = \"{run}\"\nreport = \"libtest\"\nkind = \"test\"\nagain = 0\n[access]\nwrite = [\"{}\"]\n",
+        sandbox.place("").display()
+    );
+    let flow = "[budgets]\nnothing = 0\nharness = 0\ntest = 0\n[stages.code]\nmode = \"implement\"\ngates = [\"project\"]\n\
+                on = { pr_ready = \"deliver\" }\n[stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
+    sandbox.repo.write(".acquit/acquit.toml", &config);
+    sandbox.repo.write(".acquit/workflows/flow.toml", flow);
+    sandbox.repo.write(".acquit/run.sh", &RUNNER.replace("@ROOT@", &sandbox.place("").to_string_lossy()));
+    sandbox
+}
+
+fn runs(sandbox: &Sandbox) -> usize {
+    read(&sandbox.place("ran")).lines().count()
+}
+
+#[test]
+fn tests_that_fail_already_are_counted_and_do_not_stop_tasks() {
+    let sandbox = compared("sh run.sh");
+    let said = sandbox.acquit(&["check"]).must(0);
+    assert!(said.out.contains(" · 2 tests · 1 fail already"), "{}", said.out);
+    assert!(said.err.contains("everything holds"), "{}", said.err);
+}
+
+#[test]
+fn what_check_found_on_the_base_counts_after_acquit_s_files_are_committed() {
+    let sandbox = compared("sh run.sh");
+    sandbox.acquit(&["check"]).must(0);
+    let checked = runs(&sandbox);
+    assert!(checked > 0);
+    sandbox.repo.commit("Set up acquit");
+    sandbox.run_to(0);
+    assert_eq!(runs(&sandbox), checked + 1, "only the tests of the work ran");
+    // Another state of the files is another base.
+    sandbox.repo.write("more", "more\n");
+    sandbox.repo.commit("more");
+    let before = runs(&sandbox);
+    sandbox.acquit(&["run", "Another"]).must(0);
+    assert_eq!(runs(&sandbox), before + 2, "the base's tests and those of the work");
+}
+
+/// There the result depends on a file of `.acquit/`.
+#[test]
+fn what_check_found_does_not_count_if_a_command_uses_acquit_s_files() {
+    let sandbox = compared("test ! -f .acquit/run.sh || sh .acquit/run.sh; sh run.sh");
+    sandbox.acquit(&["check"]).must(0);
+    let checked = runs(&sandbox);
+    sandbox.repo.commit("Set up acquit");
+    sandbox.run_to(0);
+    assert_eq!(runs(&sandbox), checked + 4, "two for the base and two for the work");
 }

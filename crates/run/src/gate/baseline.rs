@@ -26,7 +26,10 @@ const LARGEST: u64 = 256 << 20;
 const MOST_KEPT: usize = 200;
 
 /// Changes with the form of the file.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
+
+/// The folder of acquit's own files in a repository.
+const OWN: &str = ".acquit";
 
 /// A file of the cache.
 #[derive(Serialize, Deserialize)]
@@ -50,9 +53,11 @@ pub(super) fn base(
     spent: &mut Spent,
 ) -> Result<Tree, LegAbort> {
     let commit = job.base();
-    let file = file(ctx, job, suite, workspace, &commit)?;
+    let (file, before) = files(ctx, job, suite, workspace, &commit)?;
     let now = (ctx.runtime.now)();
-    if let Some(tree) = load(&file, now, runs) {
+    if let Some(tree) =
+        [Some(&file), before.as_ref()].into_iter().flatten().find_map(|file| load(file, now, runs))
+    {
         return Ok(tree);
     }
     scratch.show(commit.as_str(), &commit)?;
@@ -71,33 +76,46 @@ pub(super) fn base(
     Ok(tree)
 }
 
-/// Where the result is kept: by everything that it is known to depend on.
-fn file(
+/// Where the result is kept: by everything that it is known to depend on. Then where it is looked for as well: the result of the
+/// same tree before `.acquit/` was committed, which `acquit check` has left. No other difference is overlooked, not even that of
+/// two states of `.acquit/`, and none at all if a command uses a file there.
+fn files(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
     suite: &Suite<'_>,
     workspace: &LockedWorkspace,
     commit: &CommitId,
-) -> Result<PathBuf, LegAbort> {
+) -> Result<(PathBuf, Option<PathBuf>), LegAbort> {
     let config = &job.definition.config;
     let build = suite.build.map(ToString::to_string);
     let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
-    let depends = serde_json::json!({
-        "form": FORM,
-        "tree": workspace.tree_of(commit)?,
+    let commands = serde_json::json!({
         "build": build,
         "run": suite.run.to_string(),
         "report": suite.report,
         "env": suite.gate.env,
         "setup": config.setup.as_ref().map(|setup| (setup.run.to_string(), &setup.env)),
         "installed": setup_key(ctx, job, workspace),
-        "sandbox": config.sandbox,
-        "network": suite.gate.reach(&config.network),
-        "path": path,
-        "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
-    let name = workspace.hash(&depends.to_string());
-    Ok(ctx.runtime.home.join("baselines").join(format!("{name}.json")))
+    let place = |top: &[&String]| {
+        let depends = serde_json::json!({
+            "form": FORM,
+            "tree": top,
+            "commands": commands,
+            "sandbox": config.sandbox,
+            "network": suite.gate.reach(&config.network),
+            "path": path,
+            "machine": [std::env::consts::OS, std::env::consts::ARCH],
+        });
+        let name = workspace.hash(&depends.to_string());
+        ctx.runtime.home.join("baselines").join(format!("{name}.json"))
+    };
+    let top = workspace.top_of(commit)?;
+    let is_own = |row: &&String| row.ends_with(&format!("\t{OWN}"));
+    let (all, without): (Vec<&String>, Vec<&String>) =
+        (top.iter().collect(), top.iter().filter(|row| !is_own(row)).collect());
+    let before = without.len() < all.len() && !commands.to_string().contains(OWN);
+    Ok((place(&all), before.then(|| place(&without))))
 }
 
 fn load(file: &Path, now: Timestamp, runs: u32) -> Option<Tree> {

@@ -88,6 +88,18 @@ impl LockedWorkspace {
         Ok(text.split('\0').filter(is_asked_for).collect::<Vec<&str>>().join("\n"))
     }
 
+    /// Returns the rows of a commit's top directory, each with the id of what it names. Commits with the same rows have
+    /// the same files.
+    pub(crate) fn top_of(&self, commit: &CommitId) -> Result<Vec<String>, Error> {
+        let output = self
+            .call("ls-tree")
+            .args(["-z", "--full-tree", commit.as_str()])
+            .run()
+            .map_err(Error::git("read the tree of a commit"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.split('\0').filter(|row| !row.is_empty()).map(str::to_owned).collect())
+    }
+
     /// Removes from the upper directory of a layer over the tree of `commit` everything that is not new: tracked files,
     /// the repository, whiteouts. Also removes pipes and sockets, and clears the set-uid bits of what stays.
     pub(crate) fn keep_new_files(&self, commit: &CommitId, layer: &Path) -> Result<(), Error> {
