@@ -459,6 +459,86 @@ mod tests {
         assert_eq!(missing_package("No module named 'evil'"), None);
     }
 
+    /// What is said about a gate that failed on the base with these words.
+    fn of(run: &str, said: &str) -> Problem {
+        let text = format!("[gates.build]\nrun = {}\nkind = \"build\"\n", toml::Value::from(run));
+        let config = acquit_core::config::read("acquit.toml", &text).unwrap();
+        let verdict = Verdict {
+            gate: Name::literal("build"),
+            passed: false,
+            severity: acquit_core::gate::Severity::Error,
+            command: run.to_owned(),
+            ended: "exit 101".to_owned(),
+            took: acquit_core::time::Span::secs(1),
+            output: String::new(),
+            failure: None,
+            evidence: acquit_core::gate::Evidence::default(),
+            tail: said.to_owned(),
+            reused: None,
+            stopped: None,
+        };
+        of_gate(&config, &config.gates[0], &verdict, &[])
+    }
+
+    fn edit_of(problem: &Problem) -> (String, String) {
+        let Edit::Set { key, value, .. } = &problem.mends[0].edit else { panic!("{problem:?}") };
+        (key.clone(), value.clone())
+    }
+
+    #[test]
+    fn targets_for_the_nightly_compiler_are_left_out() {
+        for said in [
+            "error[E0554]: `#![feature]` may not be used on the stable release channel",
+            "error: `#![feature(test)]` may not be used on the stable release channel",
+        ] {
+            let problem = of("cargo build --workspace --all-targets", said);
+            assert_eq!(problem.what, "build builds targets that need the nightly compiler");
+            let run = "\"cargo build --workspace --bins --tests --examples\"";
+            assert_eq!(edit_of(&problem), ("run".to_owned(), run.to_owned()));
+            assert_eq!(problem.mends[0].consent, Consent::Nobody);
+        }
+        // Without the flag there is nothing to leave out, and without the error no reason to.
+        for (run, said) in
+            [("cargo build", "error[E0554]: x"), ("cargo build --all-targets", "error[E0308]: x")]
+        {
+            assert_eq!(edit_of(&of(run, said)).0, "severity", "{run}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_gate_that_wants_the_network_is_told_how_to_get_it() {
+        for said in [
+            "curl: (6) Could not resolve host: example.org",
+            "error: could not resolve host: index.crates.io",
+            "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+            "npm error code ENOTFOUND",
+            "npm error code EAI_AGAIN",
+            "connect: Network is unreachable",
+            "dial tcp: lookup proxy.golang.org: no such host",
+            "Caused by: java.net.UnknownHostException: repo.maven.apache.org",
+            "Cannot access central in offline mode and the artifact has not been downloaded",
+            "urllib3: Failed to establish a new connection",
+            "error: failed to download `serde v1.0.0`",
+        ] {
+            let problem = of("make", said);
+            assert_eq!(problem.what, "build wants the network, and gates have none", "{said}");
+            assert_eq!(edit_of(&problem), ("network".to_owned(), "\"model\"".to_owned()));
+            assert_eq!(problem.mends[0].consent, Consent::User, "it opens something");
+        }
+        for said in ["assertion failed: the host was resolved", "network test: 3 passed, 1 failed"] {
+            assert_eq!(edit_of(&of("make", said)).0, "severity", "{said}");
+        }
+    }
+
+    #[test]
+    fn a_setup_that_reaches_no_server_is_told_to_look_at_the_connection() {
+        let config = acquit_core::config::read("x", "[setup]\nrun = \"cargo fetch\"\n").unwrap();
+        let problem = of_setup(&config, "error: could not resolve host: index.crates.io", &Told::default());
+        assert_eq!(problem.what, "setup cannot reach its server from this machine");
+        assert!(problem.advice.is_some_and(|advice| advice.contains("proxy or mirror")));
+        assert!(problem.mends.is_empty(), "no edit of the configuration mends a connection");
+    }
+
     #[test]
     fn a_setup_that_lacks_its_lock_file_is_told_to_do_without() {
         let said = "npm error The `npm ci` command can only install with an existing package-lock.json";

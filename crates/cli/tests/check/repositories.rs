@@ -218,11 +218,7 @@ fn a_version_file_chooses_what_gates_and_setup_find_first() {
     let setup = "[setup]\nrun = \"node > made\"\nlock_files = [\"README.md\"]\n";
     let sandbox =
         project("echo more >> README.md", "node | grep -qx v18.2.0 && grep -qx v18.2.0 made", setup);
-    for version in ["v18.1.0", "v18.2.0", "v20.0.0"] {
-        let program = sandbox.place("home/.nvm/versions/node").join(version).join("bin/node");
-        acquit_testkit::repo::write(&program, &format!("#!/bin/sh\necho {version}\n"));
-        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    }
+    installed(&sandbox, &["v18.1.0", "v18.2.0", "v20.0.0"], "home/.nvm/versions/node/VERSION/bin/node");
     sandbox.repo.write(".nvmrc", "18\n");
     sandbox.repo.commit("a version");
     sandbox.acquit(&["check"]).must(0);
@@ -230,4 +226,63 @@ fn a_version_file_chooses_what_gates_and_setup_find_first() {
     sandbox.repo.commit("another version");
     let said = sandbox.acquit(&["check"]).err;
     assert!(said.contains(".nvmrc asks for Node.js 16, which no version manager here has"), "{said}");
+}
+
+/// Programs of a version manager in the home, each of which says its version.
+fn installed(sandbox: &Sandbox, versions: &[&str], place: &str) {
+    for version in versions {
+        program(&sandbox.place(&place.replace("VERSION", version)), &format!("#!/bin/sh\necho {version}\n"));
+    }
+}
+
+fn program(path: &Path, text: &str) {
+    acquit_testkit::repo::write(path, text);
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_version_file_chooses_among_the_versions_of_python() {
+    let gate = "python3 | grep -qx 3.11.4";
+    let sandbox = project("python3 | grep -qx 3.11.4 && echo more >> README.md", gate, "");
+    installed(&sandbox, &["3.10.1", "3.11.4", "3.12.0"], "home/.pyenv/versions/VERSION/bin/python3");
+    sandbox.repo.write(".python-version", "3.11\n");
+    sandbox.repo.commit("a version");
+    sandbox.acquit(&["check"]).must(0);
+    sandbox.run_to(0);
+    sandbox.repo.write(".python-version", "3.9\n");
+    sandbox.repo.commit("another version");
+    let said = sandbox.acquit(&["check"]).err;
+    assert!(
+        said.contains(".python-version asks for Python 3.9, which no version manager here has"),
+        "{said}"
+    );
+}
+
+/// rustup's own programs read the file: they, the toolchains and the file are all in view.
+#[test]
+fn a_version_file_chooses_among_the_toolchains_of_rustup() {
+    let gate = "cargo | grep -qx 1.80.0-x86_64-unknown-linux-gnu";
+    let sandbox = project(&format!("{gate} && echo more >> README.md"), gate, "");
+    let versions = [
+        "1.79.0-x86_64-unknown-linux-gnu",
+        "1.80.0-x86_64-unknown-linux-gnu",
+        "stable-x86_64-unknown-linux-gnu",
+    ];
+    installed(&sandbox, &versions, "home/.rustup/toolchains/VERSION/bin/cargo");
+    let rustup = "#!/bin/sh\nversion=$(sed -n 's/^channel = \"\\(.*\\)\"/\\1/p' rust-toolchain.toml)\n\
+                  exec \"${RUSTUP_HOME:-$HOME/.rustup}\"/toolchains/\"${version:-stable}\"-*/bin/cargo \"$@\"\n";
+    program(&sandbox.place("home/.cargo/bin/cargo"), rustup);
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.place("home/.cargo/bin").display());
+    let sandbox = sandbox.with("PATH", path);
+    sandbox.repo.write("rust-toolchain.toml", "[toolchain]\nchannel = \"1.80.0\"\n");
+    sandbox.repo.commit("a version");
+    sandbox.acquit(&["check"]).must(0);
+    sandbox.run_to(0);
+    sandbox.repo.write("rust-toolchain.toml", "[toolchain]\nchannel = \"1.60.0\"\n");
+    sandbox.repo.commit("another version");
+    let said = sandbox.acquit(&["check"]).err;
+    assert!(
+        said.contains("rust-toolchain.toml asks for Rust 1.60.0, which no version manager here has"),
+        "{said}"
+    );
 }
