@@ -14,6 +14,8 @@ mod figures;
 mod flags;
 #[path = "relay/guardrails.rs"]
 mod guardrails;
+#[path = "relay/hints.rs"]
+mod hints;
 #[path = "relay/keys.rs"]
 mod keys;
 #[path = "relay/launcher.rs"]

@@ -12,6 +12,27 @@ use super::{LOOK, PATIENCE, Ran, Sandbox, binary};
 /// Suggestions that do not end by themselves, or that change the machine.
 const NOT_FOLLOWED: [&str; 6] = ["serve", "service", "worker", "top", "mcp", "logs -f"];
 
+/// 1, 3 and 4 say how a task stands; 2 and 5 that the command does not work.
+const HOW_A_TASK_STANDS: [i32; 4] = [0, 1, 3, 4];
+
+/// Commands that change nothing. What others leave is another situation, in which the rest was not suggested.
+const LOOKS: [&str; 14] = [
+    "agents",
+    "config show",
+    "diff",
+    "doctor",
+    "inbox",
+    "logs",
+    "prompt show",
+    "show",
+    "stats",
+    "task list",
+    "trust --show",
+    "workflow check",
+    "workflow graph",
+    "workflow list",
+];
+
 /// The commands in an output: what stands after `acquit` in lines such as `  take it:  acquit merge T-1`.
 pub(crate) fn offered(ran: &Ran) -> Vec<String> {
     let commands = ran.out.lines().filter_map(|line| {
@@ -33,12 +54,18 @@ pub(crate) fn named(ran: &Ran) -> Vec<String> {
 /// Runs a command as a person would, by a shell.
 #[track_caller]
 pub(crate) fn follow(sandbox: &Sandbox, command: &str) {
-    if let Err(why) = try_to_follow(sandbox, command) {
+    follow_to(sandbox, command, &HOW_A_TASK_STANDS);
+}
+
+/// Runs a command that ends with one of these codes.
+#[track_caller]
+pub(crate) fn follow_to(sandbox: &Sandbox, command: &str, codes: &[i32]) {
+    if let Err(why) = try_to_follow(sandbox, command, codes) {
         panic!("{why}");
     }
 }
 
-fn try_to_follow(sandbox: &Sandbox, command: &str) -> Result<(), String> {
+fn try_to_follow(sandbox: &Sandbox, command: &str, codes: &[i32]) -> Result<(), String> {
     let folder = binary().parent().expect("a folder").to_owned();
     let mut shell = sandbox.program("sh");
     let path = shell.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
@@ -59,9 +86,8 @@ fn try_to_follow(sandbox: &Sandbox, command: &str) -> Result<(), String> {
         }
         std::thread::sleep(LOOK);
     };
-    // 1, 3 and 4 say how the task stands; 2 and 5 that the command does not work.
     match status.code() {
-        Some(0 | 1 | 3 | 4) => Ok(()),
+        Some(code) if codes.contains(&code) => Ok(()),
         code => Err(format!("{command}: {code:?}\n{}", super::read(&said))),
     }
 }
@@ -71,19 +97,31 @@ pub(super) fn is_wanted() -> bool {
     std::env::var_os("ACQUIT_TEST_FOLLOW").is_some()
 }
 
+/// The words after `acquit`, in a command that may set variables or go to a folder first.
+fn verb(command: &str) -> &str {
+    command.rsplit_once("acquit ").map_or(command, |(_, words)| words)
+}
+
+/// The suggestions to follow in one world: every one that only looks, and then the first of those that act.
+pub(crate) fn in_one_world(commands: Vec<String>) -> Vec<String> {
+    let is =
+        |command: &String, verbs: &[&str]| verbs.iter().any(|verb_of| verb(command).starts_with(verb_of));
+    let followed = |command: &String| {
+        !is(command, &NOT_FOLLOWED) && !command.contains(" -f") && !command.contains(['…', '<'])
+    };
+    let (mut looks, acts): (Vec<String>, Vec<String>) =
+        commands.into_iter().filter(followed).partition(|command| is(command, &LOOKS));
+    looks.sort();
+    looks.dedup();
+    looks.extend(acts.into_iter().next());
+    looks
+}
+
 /// Follows what a command suggested at the end of a test.
 pub(super) fn follow_all(sandbox: &Sandbox, ran: &Ran) {
-    let followed = |command: &String| {
-        !NOT_FOLLOWED
-            .iter()
-            .any(|verb| command.starts_with(&format!("acquit {verb}")) || command.contains(" -f"))
-    };
-    let mut commands = [offered(ran), named(ran)].concat();
-    commands.dedup();
-    let wrong: Vec<String> = commands
+    let wrong: Vec<String> = in_one_world([offered(ran), named(ran)].concat())
         .iter()
-        .filter(|command| followed(command))
-        .filter_map(|command| try_to_follow(sandbox, command).err())
+        .filter_map(|command| try_to_follow(sandbox, command, &HOW_A_TASK_STANDS).err())
         .collect();
     assert!(wrong.is_empty(), "suggested, and does not work: {wrong:#?}\nby:{ran}");
 }

@@ -1,6 +1,6 @@
 //! The commands that acquit offers: each is run right after it was printed, in the place where it was printed.
 
-use crate::common::suggestions::{follow, named, offered};
+use crate::common::suggestions::{follow, in_one_world, named, offered};
 use crate::common::{Ran, SCRIPTED, Sandbox};
 use crate::{CODE, GOOD};
 
@@ -172,6 +172,12 @@ fn lists_work_anywhere_and_say_what_they_leave_out() {
     }
     let list = sandbox.acquit(&["task", "list", "--limit", "2"]).must(0);
     list.said("only the newest 2");
+    // Programs are told as well, beside the list.
+    let list = sandbox.acquit(&["task", "list", "--limit", "2", "--json"]).must(0);
+    assert_eq!(list.json().as_array().unwrap().len(), 2);
+    list.said("only the newest 2; --limit shows more");
+    let all = sandbox.acquit(&["task", "list", "--json"]).must(0);
+    assert!(!all.err.contains("only the newest"), "{}", all.err);
     assert!(list.out.contains("ready") && !list.out.contains("working"), "nobody works: {}", list.out);
     assert_eq!(
         sandbox
@@ -224,10 +230,32 @@ fn a_broken_workflow_does_not_stop_the_others() {
 
 #[test]
 fn the_tree_of_a_task_can_be_opened_in_its_sandbox() {
-    let sandbox = Sandbox::shell(CODE, "echo half > half.txt\nexit 1\n");
+    // Unlike in other tests, the configuration shows nothing of what lies beside the repository.
+    let config = "workflow = \"flow\"\nagent = \"bot\"\n[agents.bot]\nadapter = \"command\"\n\
+                  run = [\"sh\", \"-c\", \"echo half > half.txt; exit 1\"]\n";
+    let files = [(".acquit/acquit.toml", config), (".acquit/workflows/flow.toml", CODE)];
+    let sandbox = Sandbox::of_files("project", &files);
     sandbox.run_to(3);
-    let ran = sandbox.acquit(&["open", "T-1", "--", "sh", "-c", "cat half.txt; ls ~/.ssh 2>&1"]);
-    assert!(ran.out.contains("half"), "{}{}", ran.out, ran.err);
+    // Files of the user: in the home, among acquit's own, and beside the repository.
+    for name in ["home/.ssh/id_test", "acquit/planted", "planted"] {
+        let file = sandbox.place(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "planted words\n").unwrap();
+        let ran = sandbox.acquit(&["open", "T-1", "--", "cat", &file.to_string_lossy()]).must(1);
+        assert!(!ran.out.contains("planted words"), "{name}: {}", ran.out);
+        ran.said("No such file or directory");
+    }
+    let outside = sandbox.place("written");
+    let shell = format!(
+        "cat half.txt; cat ~/.ssh/id_test; echo changed > half.txt; echo out > '{}'",
+        outside.display()
+    );
+    let ran = sandbox.acquit(&["open", "T-1", "--", "sh", "-c", &shell]);
+    assert!(ran.out.contains("half") && !ran.out.contains("planted words"), "{}{}", ran.out, ran.err);
+    assert!(!outside.exists(), "it wrote outside");
+    // It can write the tree.
+    let ran = sandbox.acquit(&["open", "T-1", "--", "cat", "half.txt"]).must(0);
+    assert_eq!(ran.out, "changed\n");
     sandbox.acquit(&["task", "add", "Another"]).must(0);
     sandbox.acquit(&["open", "T-2"]).must(2).said("its workspace does not exist");
 }
@@ -243,4 +271,33 @@ fn logs_show_results_of_tools_folded() {
     assert!(all.out.contains(" 9"), "{}", all.out);
     let raw = sandbox.acquit(&["logs", "T-1", "--raw"]).must(0);
     assert_eq!(raw.out, crate::common::read(&sandbox.leg_file(1, "output.log")));
+}
+
+/// Removing a large workspace takes a while. Here it never begins: the process is killed first.
+#[test]
+fn the_summary_appears_before_anything_is_cleaned_up() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    let marker = sandbox.place("marker");
+    let sandbox = sandbox.with("ACQUIT_FAULT", format!("finished:1:{}", marker.display()));
+    let ran = sandbox.acquit(&["run", "Do it"]);
+    assert_eq!(ran.code, None, "it was killed where cleaning up begins: {}", ran.err);
+    assert!(ran.out.contains("T-1 is done") && ran.out.contains("acquit merge T-1"), "{}", ran.out);
+    assert!(sandbox.place("acquit/tasks/T-1/workspace").exists());
+}
+
+/// With `cargo xtask test --follow`, every test follows what its last command suggested, in the same world.
+#[test]
+fn alternatives_are_not_followed_one_after_the_other() {
+    let commands = [
+        "acquit approve T-1",
+        "acquit answer T-1 \"…\"",
+        "acquit task retry T-1",
+        "env ACQUIT_HOME=/x acquit show T-1",
+        "acquit logs T-1 -f",
+        "acquit serve",
+        "acquit diff T-1",
+        "acquit diff T-1",
+    ];
+    let followed = in_one_world(commands.map(str::to_owned).to_vec());
+    assert_eq!(followed, ["acquit diff T-1", "env ACQUIT_HOME=/x acquit show T-1", "acquit approve T-1"]);
 }
