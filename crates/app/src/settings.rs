@@ -219,10 +219,21 @@ impl Layers<'_> {
 /// Returns whether a file sets a key. A list or a line that stands for several keys sets all of them.
 fn says(table: &toml::Table, key: &str) -> bool {
     let mut table = table;
-    for part in key.split('.') {
+    let mut parts = key.split('.');
+    while let Some(part) = parts.next() {
         match table.get(part) {
             None => return false,
             Some(toml::Value::Table(inner)) => table = inner,
+            Some(toml::Value::Array(list)) if list.iter().any(toml::Value::is_table) => {
+                // A list of tables, of which the next part is a name.
+                let Some(name) = parts.next() else { return true };
+                let is_it =
+                    |entry: &&toml::Table| entry.get("name").and_then(|own| own.as_str()) == Some(name);
+                let Some(entry) = list.iter().filter_map(toml::Value::as_table).find(is_it) else {
+                    return false;
+                };
+                table = entry;
+            }
             Some(_) => return true,
         }
     }
@@ -234,11 +245,21 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
     let root = toml::de::DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
     let mut found = None;
-    for part in key.split('.') {
+    let mut parts = key.split('.');
+    while let Some(part) = parts.next() {
         let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
         found = Some(name.span().start);
         match value.get_ref() {
             toml::de::DeValue::Table(inner) => table = inner,
+            toml::de::DeValue::Array(list) => {
+                let mut entries = list.iter().filter_map(|entry| entry.get_ref().as_table());
+                let own = |entry: &toml::de::DeTable<'_>| {
+                    entry.get("name").and_then(|name| name.get_ref().as_str()).map(str::to_owned)
+                };
+                let wanted = parts.next();
+                let Some(entry) = entries.find(|entry| own(entry).as_deref() == wanted) else { break };
+                table = entry;
+            }
             _ => break,
         }
     }
@@ -257,6 +278,20 @@ fn values(config: &Config) -> Vec<(String, Value)> {
         {
             name_adapter(agent);
         }
+        if let Some(Value::Object(setup)) = map.get_mut("setup") {
+            setup.entry("run").and_modify(|run| *run = plain(run));
+        }
+        // These are shown as files write them.
+        for (section, value) in config.written.0.iter().filter(|(section, _)| *section != "setup") {
+            map.insert(section.clone(), serde_json::to_value(value).unwrap_or_default());
+        }
+        for gate in &config.gates {
+            // The user's floor has already limited a gate that wants more.
+            let gates = map.get_mut("gates").and_then(|gates| gates.get_mut(gate.name.as_str()));
+            if let (Some(network), Some(Value::Object(written))) = (gate.network, gates) {
+                written.insert("network".to_owned(), json!(network));
+            }
+        }
     }
     let mut found = Vec::new();
     flatten("", &whole, &mut found);
@@ -271,13 +306,14 @@ fn name_adapter(agent: &mut Value) {
         adapter.insert("adapter".to_owned(), product);
     }
     for (key, value) in adapter {
-        // Write a command as a line or as a list, as it was configured.
-        let plain = match &value {
-            Value::Object(command) if command.len() == 1 => command.values().next().cloned(),
-            _ => None,
-        };
-        agent.insert(key, plain.unwrap_or(value));
+        agent.insert(key, plain(&value));
     }
+}
+
+/// Writes a command as a line or as a list, as it was configured.
+fn plain(value: &Value) -> Value {
+    let command = value.as_object().filter(|command| command.len() == 1);
+    command.and_then(|command| command.values().next()).unwrap_or(value).clone()
 }
 
 fn flatten(key: &str, value: &Value, found: &mut Vec<(String, Value)>) {

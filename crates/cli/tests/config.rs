@@ -159,6 +159,44 @@ fn origins_name_the_line() {
 }
 
 #[test]
+fn origins_name_the_line_of_each_key_of_a_merged_entry() {
+    let sandbox = Sandbox::scripted(common::CODE, "");
+    user(
+        &sandbox,
+        "[secrets]\nHOOK = { env = \"HOOK\" }\n[gates.unit]\nrun = \"true\"\ntimeout = \"3m\"\n[setup]\nrun = \"true\"\n\
+         [notify.me]\nkind = \"slack\"\nsecret = \"HOOK\"\n[report.confluence]\nurl = \"https://team.invalid\"\npage = \"1\"\n\
+         token = \"HOOK\"\n[[schedule]]\nname = \"other\"\ncron = \"0 1 * * *\"\nworkflow = \"flow\"\n\
+         [[schedule]]\nname = \"night\"\ncron = \"30 2 * * *\"\nworkflow = \"flow\"\n",
+    );
+    let own = common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let own = format!(
+        "{own}\n[gates.unit]\nseverity = \"warning\"\n[setup]\ntimeout = \"2m\"\n[notify.me]\nevents = [\"done\"]\n\
+         [report.confluence]\nflavour = \"cloud\"\ntoken = \"HOOK\"\n[[schedule]]\nname = \"night\"\nmost_open = 9\n"
+    );
+    sandbox.repo.write(".acquit/acquit.toml", &own);
+    let shown = sandbox.acquit(&["config", "show", "--json"]).must(0).json();
+    let line = |words: &str| own.lines().position(|line| line == words).unwrap() as u64 + 1;
+    for (key, value, origin, line) in [
+        ("gates.unit.run", "true".into(), "user", 4),
+        ("gates.unit.timeout", "3m".into(), "user", 5),
+        ("gates.unit.severity", "warning".into(), "project", line("severity = \"warning\"")),
+        ("setup.run", "true".into(), "user", 7),
+        ("setup.timeout", "2m".into(), "project", line("timeout = \"2m\"")),
+        ("notify.me.secret", "HOOK".into(), "user", 10),
+        ("notify.me.events", serde_json::json!(["done"]), "project", line("events = [\"done\"]")),
+        ("report.confluence.page", "1".into(), "user", 13),
+        ("report.confluence.flavour", "cloud".into(), "project", line("flavour = \"cloud\"")),
+        ("schedule.night.cron", "30 2 * * *".into(), "user", 21),
+        ("schedule.night.most_open", 9.into(), "project", line("most_open = 9")),
+        ("schedule.other.cron", "0 1 * * *".into(), "user", 17),
+    ] {
+        let found = (&shown[key]["value"], shown[key]["origin"].as_str(), shown[key]["line"].as_u64());
+        let value: serde_json::Value = value;
+        assert_eq!(found, (&value, Some(origin), Some(line)), "{key}: {shown}");
+    }
+}
+
+#[test]
 fn a_prompt_can_name_the_address_of_its_repository() {
     let workflow = common::CODE.replace(
         "mode = \"implement\"",
@@ -171,6 +209,10 @@ fn a_prompt_can_name_the_address_of_its_repository() {
     sandbox.acquit(&["task", "add", "Do it"]).must(0);
     let task = sandbox.task();
     assert_eq!(task.seed.wish.metadata["repo_url"], "https://git.invalid/team/tool.git");
+    sandbox.acquit(&["leg", "--task", "T-1"]);
+    let prompt = common::read(&sandbox.leg_file(1, "prompt.md"));
+    assert!(prompt.contains("Cloned from https://git.invalid/team/tool.git."), "{prompt}");
+    assert!(!prompt.contains("me:pass"), "{prompt}");
 }
 
 #[test]

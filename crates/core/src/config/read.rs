@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::floor::{Floor, Outright};
-use super::{Adjusted, Config, Setup};
+use super::{Adjusted, Config, Setup, Written};
 use crate::command::Command;
 use crate::gate::Gate;
 use crate::ids::Name;
@@ -14,18 +14,21 @@ use crate::sandbox::Mode;
 use crate::shared_keys::{branch_prefix, check_ref, is_model};
 use crate::time::Span;
 use crate::toml_reader::{Mistake, Mistakes, Source, Table, did_you_mean, quoted};
+use crate::workflow::gate;
 
 mod agent;
 mod clock;
 mod copies;
 mod delivery;
 mod forge;
+mod layers;
 mod notify;
 mod retention;
 mod safety;
 mod schedule;
 mod waiting;
 
+use layers::Layers;
 use safety::{access, limits, network, protected, secrets, trusted_paths};
 
 /// Default timeout of setup: dependencies may have to be downloaded and compiled.
@@ -67,7 +70,7 @@ pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
 }
 
 /// Reads a project's configuration on top of the user's. The user's values apply where the project sets none. Agents,
-/// secrets, models, prices and variables of both files are combined.
+/// gates, channels, schedules, secrets, models, prices and variables of both files are combined.
 pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
     let config = config(Table::root(&source, &root), under, Whose::Project);
@@ -96,6 +99,7 @@ const FORMER_MODES: [(&str, &str); 1] = [(
 fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let source = root.source;
     let outright = Outright::of(&root);
+    let layers = Layers::new(source.text(), under.written.0);
     let workflow = root.name("workflow").map(|name| name.value);
     let agent = root.name("agent");
     let base = root.string("base").map(|base| {
@@ -129,7 +133,8 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         None => under.commit,
     };
     let merge = root.table("merge").map_or(under.merge, |table| delivery::merge(table, under.merge));
-    let setup = root.table("setup").and_then(setup).or(under.setup);
+    let setup = root.table("setup").and_then(|table| table.over(&layers.inherited(&["setup"]), setup));
+    let setup = setup.or(under.setup);
     let forge = match root.table("forge") {
         Some(table) => forge::forge(table, under.forge, &known, whose),
         None => under.forge,
@@ -168,9 +173,9 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         let under = workflows.remove(&name.value).unwrap_or_default();
         workflows.insert(name.value, own.over(under));
     }
-    let (gates, budgets) = proof(&mut root, (under.gates, under.budgets));
-    let schedules = schedule::schedules(&mut root, under.schedules);
-    let notices = notify::notices(&mut root, under.notices, &known);
+    let (gates, budgets) = proof(&mut root, (under.gates, under.budgets), &layers);
+    let schedules = schedule::schedules(&mut root, under.schedules, &layers);
+    let notices = notify::notices(&mut root, under.notices, &known, &layers);
     let retention =
         root.table("retention").map_or(under.retention, |table| retention::retention(table, under.retention));
     root.finish();
@@ -205,6 +210,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         schedules,
         notices,
         retention,
+        written: Written(layers.merged),
     };
     match whose {
         Whose::User => config.floor = Floor::of(&config, &outright),
@@ -233,13 +239,18 @@ fn adjusted(mut table: Table<'_, '_>) -> Adjusted {
 fn proof(
     root: &mut Table<'_, '_>,
     under: (Vec<Gate>, BTreeMap<Name, u32>),
+    layers: &Layers,
 ) -> (Vec<Gate>, BTreeMap<Name, u32>) {
     let (mut gates, mut budgets) = under;
     let own = root.table("budgets").map(crate::workflow::budgets).unwrap_or_default();
     let usual: Vec<Name> = budgets.keys().cloned().collect();
     for (name, value) in root.table("gates").map(Table::named_entries).unwrap_or_default() {
         crate::workflow::refuse_project(root.source, &name);
-        let gate = crate::workflow::gate(name.value, value.table(), &own, &usual);
+        let inherited = layers.inherited(&["gates", name.value.as_str()]);
+        let gate = match value.table() {
+            Some(table) => table.over(&inherited, |table| gate(name.value, Some(table), &own, &usual)),
+            None => gate(name.value, None, &own, &usual),
+        };
         gates.retain(|other| other.name != gate.name);
         gates.push(gate);
     }

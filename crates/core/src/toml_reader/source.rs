@@ -105,6 +105,11 @@ impl<'t> Source<'t> {
         self.found.borrow_mut().push(Found { place, what: what.into(), hint });
     }
 
+    /// Returns the whole text.
+    pub(crate) fn text(&self) -> &'t str {
+        self.text
+    }
+
     /// Returns the text at a location, as written.
     pub(crate) fn slice(&self, place: Place) -> &'t str {
         self.text.get(place.start..place.end).unwrap_or("")

@@ -45,6 +45,25 @@ impl<'s, 't> Table<'s, 't> {
         Self { subject, ..self }
     }
 
+    /// Reads the table with the keys of `below`, TOML of another layer, where it has none of its own. Mistakes in these
+    /// are reported at this table.
+    pub(crate) fn over<R>(self, below: &str, read: impl FnOnce(Table<'_, '_>) -> R) -> R {
+        let Ok(below) = DeTable::parse(below) else { return read(self) };
+        let mut entries: DeTable<'_> = self.entries.clone();
+        for (key, value) in below.into_inner() {
+            if !self.has(key.get_ref()) {
+                let key = Spanned::new(self.place.start..self.place.end, key.into_inner());
+                entries.insert(key, moved(value, self.place));
+            }
+        }
+        read(Table { entries: &entries, ..self })
+    }
+
+    /// Returns the text of a key without marking the key as known.
+    pub(crate) fn peek(&self, key: &str) -> Option<&str> {
+        self.entries.get(key)?.get_ref().as_str()
+    }
+
     /// Returns whether the key exists, with any value.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
@@ -217,6 +236,23 @@ impl<'s, 't> Table<'s, 't> {
     fn wrap(&self, key: Place, label: &str, value: &'s Spanned<DeValue<'t>>, shape: Shape) -> Value<'s, 't> {
         Value::new(self.source, key, label, value, shape)
     }
+}
+
+/// Gives a value, and everything in it, another location.
+fn moved(value: Spanned<DeValue<'_>>, place: Place) -> Spanned<DeValue<'_>> {
+    let span = place.start..place.end;
+    let value = match value.into_inner() {
+        DeValue::Array(items) => DeValue::Array(items.into_iter().map(|item| moved(item, place)).collect()),
+        DeValue::Table(entries) => {
+            let mut table = DeTable::new();
+            for (key, value) in entries {
+                table.insert(Spanned::new(span.clone(), key.into_inner()), moved(value, place));
+            }
+            DeValue::Table(table)
+        }
+        plain => plain,
+    };
+    Spanned::new(span, value)
 }
 
 /// A mistake was reported; the same location needs no other report.

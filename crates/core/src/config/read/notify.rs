@@ -2,6 +2,7 @@
 
 use super::super::channel::{Fields, Target};
 use super::super::notify::{Channel, Flavour, LEVELS, Notices, Page, Reports, Told};
+use super::layers::Layers;
 use crate::level::Level;
 use crate::schedule::Cron;
 use crate::toml_reader::{Table, did_you_mean, quoted};
@@ -10,15 +11,22 @@ use crate::toml_reader::{Table, did_you_mean, quoted};
 const USUAL: [Told; 3] = [Told::NeedsPerson, Told::Failed, Told::Report];
 
 /// Reads both sections on top of another file's settings. `secrets` are the declared names.
-pub(super) fn notices(root: &mut Table<'_, '_>, mut under: Notices, secrets: &[&str]) -> Notices {
+pub(super) fn notices(
+    root: &mut Table<'_, '_>,
+    mut under: Notices,
+    secrets: &[&str],
+    layers: &Layers,
+) -> Notices {
     for (name, value) in root.table("notify").map(Table::named_entries).unwrap_or_default() {
         let table = value.table().map(|table| table.named(format!("[notify.{}]", name.value)));
-        if let Some(channel) = table.and_then(|table| channel(table, secrets)) {
+        let inherited = layers.inherited(&["notify", name.value.as_str()]);
+        let channel = table.and_then(|table| table.over(&inherited, |table| channel(table, secrets)));
+        if let Some(channel) = channel {
             under.channels.insert(name.value, channel);
         }
     }
     if let Some(table) = root.table("report") {
-        under.report = report(table, under.report, secrets);
+        under.report = report(table, under.report, secrets, layers);
     }
     under
 }
@@ -54,10 +62,14 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
     Some(Channel { target: target?, events, projects, level, hours, answer_links })
 }
 
-fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str]) -> Reports {
+fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str], layers: &Layers) -> Reports {
     let file = table.string("file").map(|file| file.value).or(under.file);
     let page = match table.table("confluence") {
-        Some(table) => page(table.named("[report.confluence]".to_owned()), secrets),
+        Some(table) => {
+            let inherited = layers.inherited(&["report", "confluence"]);
+            let table = table.named("[report.confluence]".to_owned());
+            table.over(&inherited, |table| page(table, secrets))
+        }
         None => under.confluence,
     };
     let at = table.string("at").map_or(under.at, |text| {

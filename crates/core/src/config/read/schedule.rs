@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::clock;
+use super::layers::Layers;
 use crate::schedule::{CatchUp, Categories, Cron, Order, Overlap, Schedule, WEEKDAYS};
 use crate::toml_reader::{Table, Value, did_you_mean, quoted};
 
@@ -12,14 +13,20 @@ const MOST_OPEN: u32 = 3;
 const MOST: usize = 100;
 
 /// Reads all schedules.
-pub(super) fn schedules(root: &mut Table<'_, '_>, mut known: Vec<Schedule>) -> Vec<Schedule> {
+pub(super) fn schedules(
+    root: &mut Table<'_, '_>,
+    mut known: Vec<Schedule>,
+    layers: &Layers,
+) -> Vec<Schedule> {
     let Some(list) = root.value("schedule").and_then(|value| value.items("a list of tables: [[schedule]]"))
     else {
         return known;
     };
     let mut own: Vec<Schedule> = Vec::new();
     for value in list.iter().take(MOST) {
-        let Some(schedule) = schedule(value) else { continue };
+        let Some(table) = value.table() else { continue };
+        let inherited = layers.inherited(&["schedule", table.peek("name").unwrap_or_default()]);
+        let Some(schedule) = table.over(&inherited, schedule) else { continue };
         if own.iter().any(|other| other.name == schedule.name) {
             let what = format!("there are two schedules `{}`", schedule.name);
             root.source.report(value.place, what, Some("give each a name of its own".to_owned()));
@@ -31,8 +38,8 @@ pub(super) fn schedules(root: &mut Table<'_, '_>, mut known: Vec<Schedule>) -> V
     known
 }
 
-fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
-    let mut table = value.table()?.named("[[schedule]]".to_owned());
+fn schedule(table: Table<'_, '_>) -> Option<Schedule> {
+    let mut table = table.named("[[schedule]]".to_owned());
     let name = table.name("name");
     table.require("name", "give it one: name = \"night\"");
     let cron = table.string("cron").and_then(|line| match line.value.parse::<Cron>() {
