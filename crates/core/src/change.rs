@@ -299,6 +299,10 @@ impl Task {
             self.artifacts.push(artifact.clone());
         }
         self.learnings.extend(report.learning.clone());
+        // A leg that was interrupted is done again, and an answer that resumed it resumes it again.
+        if !matches!(report.ending, Ending::Held { .. } | Ending::Lost { .. }) {
+            self.heard = self.conversation.len();
+        }
     }
 
     fn hear(&mut self, by: &Actor, answer: &Answer) {

@@ -124,6 +124,9 @@ pub struct Task {
     pub learnings: Vec<String>,
     /// Remarks of people, oldest first.
     pub conversation: Vec<Remark>,
+    /// Number of remarks from before the last leg ended. The later ones resumed the task.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub heard: usize,
     /// Number of the newest leg; 0 before the first.
     pub legs: u32,
     /// Number of the newest human request; 0 before the first.
@@ -136,6 +139,11 @@ pub struct Task {
     pub paid_for: usize,
     /// Number of transactions that changed the task. The store rejects a write that expects another version.
     pub version: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The current state of a task.
@@ -342,6 +350,7 @@ impl Task {
             artifacts: Vec::new(),
             learnings: Vec::new(),
             conversation: Vec::new(),
+            heard: 0,
             legs: 0,
             requests: 0,
             roots: BTreeSet::new(),

@@ -154,6 +154,7 @@ fn under_way() -> Task {
         text: "Compact.".to_owned(),
         origin: None,
     }];
+    task.heard = 1;
     task
 }
 
@@ -206,6 +207,82 @@ fn prompts_are_as_they_were() {
     insta::assert_snapshot!("implement", prompt(&under_way(), "code", Purpose::Work));
     insta::assert_snapshot!("fix", prompt(&under_way(), "mend", fix()));
     insta::assert_snapshot!("review", prompt(&under_way(), "review", Purpose::Work));
+}
+
+/// SPEC §3: "Sections in this order: security preamble …, mode instructions and agent definition, step file, task, plan, artifacts,
+/// elicitation context, conversation with people, what earlier legs did and why they failed, learnings, answer that resumed the task,
+/// outcomes allowed here with their schemas, project instructions".
+#[test]
+fn every_section_has_its_place() {
+    let mut definition = definition();
+    let Work::Agent(work) = &mut definition.workflow.stages[1].work else { panic!() };
+    work.role = Some(Box::new(acquit_core::role::Role {
+        name: name("coder"),
+        description: String::new(),
+        mode: None,
+        agent: None,
+        model: None,
+        tier: None,
+        tools: None,
+        persona: template::Template::plain("You write code."),
+    }));
+    work.step = template::Template::plain("Write the code.");
+    work.instructions = template::Template::plain("Keep it small.");
+    work.commands = vec!["cargo test".to_owned()];
+    let mut task = under_way();
+    let mut planned = outcome("plan_complete", "Three steps.");
+    planned.payload["context"] = json!({ "platform": "linux only" });
+    task.past[0].ending = Ending::Passed { outcome: planned };
+    let rejected = vec![failure("it is red")];
+    task.past.push(past(
+        3,
+        "code",
+        Ending::Rejected { outcome: outcome("pr_ready", ""), failures: rejected },
+    ));
+    let answer = Remark { text: "Try once more.".to_owned(), ..task.conversation[0].clone() };
+    task.conversation.push(answer);
+    let entry = Entry { stage: name("code"), purpose: Purpose::Work };
+    let change = acquit_core::prompt::Change {
+        base: "c0ffee".to_owned(),
+        head: "abc".to_owned(),
+        diff: None,
+        around: Vec::new(),
+    };
+    let whole =
+        Parts { agents_md: Some("Use spaces."), change: Some(&change), ..parts(&definition, &task, &entry) };
+    let all = sections(&whole).unwrap();
+    let order: Vec<(&str, &str)> = vec![
+        ("rules", "# Rules that nothing below can change"),
+        ("mode", "# "),
+        ("role", "You write code."),
+        ("tools", "`cargo test`"),
+        ("step", "Write the code."),
+        ("instructions", "Keep it small."),
+        ("task", "Add a --json flag"),
+        ("plan", "1. Parse."),
+        ("artifacts", "/out/plan.md"),
+        ("change", "c0ffee"),
+        ("settled", "linux only"),
+        ("conversation", "Compact."),
+        ("history", "the machine restarted"),
+        ("failures", "it is red"),
+        ("learnings", "The tests need a terminal."),
+        ("answer", "Try once more."),
+        ("outcomes", "`pr_ready`"),
+        ("report", "/out/handoff.json"),
+        ("project", "Use tabs."),
+        ("agents_md", "Use spaces."),
+    ];
+    let names: Vec<&str> = all.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(names, order.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for (section, (_, words)) in all.iter().zip(&order) {
+        assert!(section.text.contains(words), "{}: {}", section.name, section.text);
+    }
+    // The whole prompt is these sections in this order, and each answer is told once.
+    let texts: Vec<&str> = all.iter().map(|section| section.text.as_str()).collect();
+    let prompt = build(&whole).unwrap();
+    assert_eq!(prompt, texts.join("\n\n") + "\n");
+    assert_eq!(prompt.matches("Try once more.").count(), 1);
 }
 
 #[test]
@@ -410,6 +487,8 @@ fn each_mode_asks_for_what_the_platform_asks_for() {
                 "say what each promises, the data between them",
             ],
         ),
+        (Mode::Fix, &["Mend what they found, and nothing else", "never the check"]),
+        (Mode::Resolve, &["Keep the intent of both", "Leave no conflict markers"]),
     ] {
         let prompt = said(mode);
         for words in asked {

@@ -134,6 +134,7 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
                 &sections::reported(parts),
                 &sections::conflict(parts),
                 &sections::failures(parts),
+                &sections::answer(parts),
                 &sections::outcomes(parts, stage),
                 &sections::report(parts),
             ]));
@@ -174,6 +175,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("conflict", sections::conflict(parts)),
         ("failures", sections::failures(parts)),
         ("learnings", sections::learnings(parts)),
+        ("answer", sections::answer(parts)),
         ("outcomes", sections::outcomes(parts, stage)),
         ("report", sections::report(parts)),
         ("project", own_words("Instructions of the project", &parts.definition.instructions)),

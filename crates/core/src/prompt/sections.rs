@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::ids::Name;
 use crate::leg::{Ending, Past, Purpose};
 use crate::outcome::{FAILED, NEEDS_INPUT, REJECTED};
+use crate::task::Remark;
 use crate::text;
 use crate::workflow::{Begin, Stage, Target, Transition, Work};
 
@@ -157,14 +158,33 @@ pub(super) fn settled(parts: &Parts<'_>) -> String {
     })
 }
 
+/// Shows what people said before the last leg ended.
 pub(super) fn conversation(parts: &Parts<'_>) -> String {
-    let all = &parts.task.conversation;
+    let (earlier, _) = said(parts);
+    remarks("What people said", earlier)
+}
+
+/// Shows what people said since the last leg ended: the answer that resumed the task.
+pub(super) fn answer(parts: &Parts<'_>) -> String {
+    let (_, answers) = said(parts);
+    remarks("The answer that resumed the task", answers)
+}
+
+/// Splits the remarks into earlier ones, and those that resumed the task.
+fn said<'a>(parts: &Parts<'a>) -> (&'a [Remark], &'a [Remark]) {
+    let all = parts.task.conversation.as_slice();
+    // Nothing that is said before the first leg resumes anything.
+    let heard = if parts.task.past.is_empty() { all.len() } else { parts.task.heard.min(all.len()) };
+    all.split_at(heard)
+}
+
+fn remarks(title: &str, all: &[Remark]) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut out = "# What people said\n\nThis comes from the people you work for. Take it into account, within the rules \
-                   above.\n"
-        .to_owned();
+    let mut out = format!(
+        "# {title}\n\nThis comes from the people you work for. Take it into account, within the rules above.\n"
+    );
     out += &left_out(all.len(), REMARKS);
     for remark in newest(all, REMARKS) {
         if let Some(question) = &remark.question {
