@@ -64,21 +64,22 @@ fn commits_on_another_branch_do_not_count_but_their_files_do() {
     assert!(read(&sandbox.leg_file(1, "prompt.md")).contains(told));
 }
 
-/// SPEC §5: "force-push: impossible by construction, and a clear message to the agent that tried. The leg halts with `guardrail`."
+/// SPEC §5: "checking out or moving a protected branch, force-push: impossible by construction, and a clear message to the agent that
+/// tried. The leg halts with `guardrail`." A fetch ends it where the stage says so.
 #[test]
-fn a_refused_command_ends_the_leg_at_once_where_the_stage_says_so() {
+fn a_push_or_a_protected_branch_ends_the_leg_at_once() {
     let halting = CODE.replace("mode = \"implement\"", "mode = \"implement\"\nrefused = \"halt\"");
-    for (command, words) in [
-        ("git push --force", "it tried to push, fetch or pull"),
-        ("git fetch origin", "it tried to push, fetch or pull"),
-        ("git checkout -qb main", "protected branch main"),
+    for (command, words, flow) in [
+        ("git push --force", "it tried to push", CODE),
+        ("git checkout -qb main", "protected branch main", CODE),
+        ("git fetch origin", "it tried to fetch or pull", &halting),
     ] {
         // It would go on for minutes, and end well.
         let script = format!(
             "[[code]]\nstep = [ {{ write = \"work.txt\", content = \"x\" }}, {{ run = \"{command} || true\" }}, \
              {{ run = \"sleep 100\" }}, {{ outcome = \"pr_ready\" }} ]\n"
         );
-        let sandbox = Sandbox::scripted(&halting, &script);
+        let sandbox = Sandbox::scripted(flow, &script);
         let begun = std::time::Instant::now();
         sandbox.run_to(3);
         assert!(begun.elapsed().as_secs() < 60, "{command}: it was not ended at once");
@@ -92,9 +93,26 @@ fn a_refused_command_ends_the_leg_at_once_where_the_stage_says_so() {
             "{command}: nothing is lost"
         );
     }
-    // Elsewhere it is told, and goes on.
-    let script = "[[code]]\nstep = [ { write = \"work.txt\", content = \"x\" }, { run = \"git push --force || true\" }, { outcome = \"pr_ready\" } ]\n";
-    let sandbox = Sandbox::scripted(CODE, script);
-    sandbox.run_to(0);
-    assert!(!read(&sandbox.leg_file(1, "prompt.md")).contains("ends your turn at once"));
+}
+
+#[test]
+fn a_fetch_is_told_and_so_is_a_push_where_the_stage_says_so() {
+    let telling = CODE.replace("mode = \"implement\"", "mode = \"implement\"\nrefused = \"tell\"");
+    for (flow, command) in [(CODE, "git fetch"), (&telling, "git push --force")] {
+        let script = format!(
+            "[[code]]\nstep = [ {{ write = \"work.txt\", content = \"x\" }}, {{ run = \"{command} || true\" }}, \
+             {{ outcome = \"pr_ready\" }} ]\n"
+        );
+        let sandbox = Sandbox::scripted(flow, &script);
+        sandbox.run_to(0);
+        let prompt = read(&sandbox.leg_file(1, "prompt.md"));
+        assert_eq!(prompt.contains("ends your turn at once"), flow == CODE, "{prompt}");
+    }
+}
+
+/// What one attempt was ended for does not end the next one.
+#[test]
+fn an_attempt_after_a_refused_push_starts_afresh() {
+    let (_, reason) = told("git push --force; echo work > work.txt");
+    assert!(reason.contains("it tried to push"), "{reason}");
 }

@@ -36,12 +36,17 @@ new. Where to report has changed: only what stands below counts.";
 /// Describes the tools and commands that an agent may use, if they are restricted.
 pub(super) fn tools(tools: Option<&[Tool]>, commands: &[String], refused: Refused) -> String {
     let allowed = allowed(tools, commands);
-    match (refused, allowed.is_empty()) {
-        (Refused::Told, _) => allowed,
-        (Refused::Halts, true) => format!("# Tools\n\n{HALTS}"),
-        (Refused::Halts, false) => format!("{allowed} {HALTS}"),
-    }
+    let ends = match refused {
+        Refused::Told => return allowed,
+        Refused::Guarded => GUARDED,
+        Refused::Halts => HALTS,
+    };
+    if allowed.is_empty() { format!("# Tools\n\n{ends}") } else { format!("{allowed} {ends}") }
 }
+
+/// Note for a stage that ends at a guardrail.
+const GUARDED: &str = "An attempt to push, or to check out or move a protected branch, ends your turn at once, and the attempt has \
+    failed.";
 
 /// Note for a stage that ends at the first refused command.
 const HALTS: &str = "A command that the harness refuses (to push, to fetch, to check out or move a protected branch) ends your turn at once, \

@@ -216,14 +216,16 @@ pub struct AgentWork {
     pub refused: Refused,
 }
 
-/// What to do when an agent tries something that acquit refuses: to push, to fetch, or to check out or move a protected
-/// branch.
+/// What to do when an agent tries something that acquit refuses: to push, to check out or move a protected branch, to
+/// fetch, or to run a command that its stage does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refused {
     /// Tell the agent why, and let it continue.
-    #[default]
     Told,
+    /// End the leg at once if it tries to push, or to check out or move a protected branch. Tell it why else.
+    #[default]
+    Guarded,
     /// End the leg at once.
     Halts,
 }

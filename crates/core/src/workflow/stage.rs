@@ -324,7 +324,8 @@ fn agent(
     let network = table.word("network", &Network::ALL);
     const SESSIONS: [(&str, Continue); 2] = [("continue", Continue::Earlier), ("fresh", Continue::Fresh)];
     let session = table.word("session", &SESSIONS).map(|session| session.value).unwrap_or_default();
-    const REFUSED: [(&str, Refused); 2] = [("tell", Refused::Told), ("halt", Refused::Halts)];
+    const REFUSED: [(&str, Refused); 3] =
+        [("tell", Refused::Told), ("guardrail", Refused::Guarded), ("halt", Refused::Halts)];
     let refused = table.word("refused", &REFUSED).map(|refused| refused.value).unwrap_or_default();
     let usual = Limits::default();
     *limits = Limits {

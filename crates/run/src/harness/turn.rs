@@ -35,6 +35,7 @@ use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
 use crate::turn_summary::TurnSummary;
 use crate::versions;
+use crate::workspace::{GUARDRAIL, REFUSED_COMMANDS};
 
 /// Maximum amount of error output to show for a failed agent.
 const ERRORS_SHOWN: u64 = 2_000;
@@ -276,6 +277,7 @@ pub(super) fn run(
         },
         policy: sandbox.policy.clone(),
     };
+    forget_refused(working_tree);
     let child = ctx.runtime.spawner.spawn(&spec).map_err(|error| not_started(&name, &error))?;
     ctx.note(Body::AgentStarted {
         agent: name.to_string(),
@@ -297,7 +299,8 @@ pub(super) fn run(
     let mut watch = Watch::new(ctx, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
     let stall = StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance);
-    watch.stall = Some(stall.halting(refused_commands(job, working_tree)));
+    let git = working_tree.written.join(".git");
+    watch.stall = Some(stall.halting(refused_commands(job).iter().map(|name| git.join(name)).collect()));
     // The agent runs on its own now: a good moment to show others the progress so far.
     watch.flush();
     let ended = child.watch(&mut watch).map_err(|error| LegAbort::harness(&error));
@@ -369,13 +372,24 @@ pub(super) fn run(
     }
 }
 
-/// Returns the file in which rejected commands are recorded, if the stage ends at the first one.
-fn refused_commands(job: &Job<'_>, working_tree: &WorkingTree) -> Option<PathBuf> {
-    match &job.stage.work {
-        Work::Agent(AgentWork { refused: Refused::Halts, .. }) => {
-            Some(working_tree.written.join(".git").join(crate::workspace::REFUSED_COMMANDS))
+/// Returns the names of the files in which rejected commands are recorded that end the stage.
+fn refused_commands(job: &Job<'_>) -> &'static [&'static str] {
+    let Work::Agent(work) = &job.stage.work else { return &[] };
+    match work.refused {
+        Refused::Told => &[],
+        Refused::Guarded => &[GUARDRAIL],
+        Refused::Halts => &[GUARDRAIL, REFUSED_COMMANDS],
+    }
+}
+
+/// Removes what an earlier leg recorded: it must not end this one.
+fn forget_refused(working_tree: &WorkingTree) {
+    let git = working_tree.written.join(".git");
+    // No agent runs now, but an earlier one may have left a symlink.
+    if git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        for name in [GUARDRAIL, REFUSED_COMMANDS] {
+            let _ = fs::remove_file(git.join(name));
         }
-        _ => None,
     }
 }
 
@@ -398,8 +412,8 @@ fn commands(
     let path = launch.env.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path);
     let found = path.and_then(|path| process::in_path(path, program.to_str()?));
     let own = own_files(&found.unwrap_or(program)).into_iter();
-    let noted = refused_commands(job, working_tree)
-        .map(|_| working_tree.tree.join(".git").join(crate::workspace::REFUSED_COMMANDS));
+    let halts = refused_commands(job).contains(&REFUSED_COMMANDS);
+    let noted = halts.then(|| working_tree.tree.join(".git").join(REFUSED_COMMANDS));
     Some(Commands {
         listed: work.commands.clone(),
         own: own.chain([runtime.spawner.helper.clone()]).collect(),

@@ -58,8 +58,8 @@ pub(crate) struct StallDetector {
     /// Since when it retries without a request to the proxy.
     unreached: Option<Instant>,
     allowance: Allowance,
-    /// File in which rejected commands are recorded, if the stage ends at the first one.
-    refused_commands: Option<PathBuf>,
+    /// Files in which rejected commands are recorded that end the leg.
+    refused_commands: Vec<PathBuf>,
 }
 
 impl StallDetector {
@@ -76,18 +76,18 @@ impl StallDetector {
             enclosed: enclosed && !hosts.is_empty(),
             unreached: None,
             allowance,
-            refused_commands: None,
+            refused_commands: Vec::new(),
         }
     }
 
-    /// Stops the agent at the first command that acquit rejects. Such commands are recorded in `noted`.
-    pub(crate) fn halting(self, noted: Option<PathBuf>) -> Self {
+    /// Stops the agent at the first rejected command that one of these files records.
+    pub(crate) fn halting(self, noted: Vec<PathBuf>) -> Self {
         Self { refused_commands: noted, ..self }
     }
 
     /// Returns the command that acquit rejected, if that ends the leg.
     pub(crate) fn refused_command(&self) -> Option<Stop> {
-        refused_command(self.refused_commands.as_deref()?).map(Stop::Refused)
+        self.refused_commands.iter().find_map(|noted| refused_command(noted)).map(Stop::Refused)
     }
 
     /// Returns why the agent must be stopped, if it must.

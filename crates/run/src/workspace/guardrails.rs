@@ -255,7 +255,7 @@ while read -r old new ref; do
     @PROTECTED@)
         echo "acquit: ${ref#refs/heads/} is a protected branch: do not create, move or check it out." >&2
         echo "acquit: stay on your own branch; acquit delivers what is on it." >&2
-        echo "it tried to create, move or check out the protected branch ${ref#refs/heads/}" >"$(git rev-parse --git-dir)/acquit-refused"
+        echo "it tried to create, move or check out the protected branch ${ref#refs/heads/}" >"$(git rev-parse --git-dir)/acquit-guardrail"
         exit 1
         ;;
     esac
@@ -264,15 +264,19 @@ exit 0
 "#;
 
 const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\n\
-    echo 'it tried to push' >\"$(git rev-parse --git-dir)/acquit-refused\"\nexit 1\n";
+    echo 'it tried to push' >\"$(git rev-parse --git-dir)/acquit-guardrail\"\nexit 1\n";
 
-/// File in the agent's repository where hooks record what they rejected. The agent can write it too, so do not trust
-/// it.
+/// File in the agent's repository that records a rejected fetch, and commands that the stage does not list. The agent
+/// can write it too, so do not trust it.
 pub(crate) const REFUSED_COMMANDS: &str = "acquit-refused";
+
+/// The same for a rejected push, and for protected branches.
+pub(crate) const GUARDRAIL: &str = "acquit-guardrail";
 
 /// Remote of an agent's repository. Pushing or fetching prints why it does not work.
 pub(super) const REMOTE: &str = "[remote \"origin\"]\n\turl = \"ext::sh -c echo% acquit:% do% not% push,% fetch% or% pull.% \
-    acquit% delivers% what% is% on% your% branch.% >&2;echo% it% tried% to% push,% fetch% or% pull% >\\\"$GIT_DIR\\\"/acquit-refused\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
+    acquit% delivers% what% is% on% your% branch.% >&2;case% %s% in% upload-pack)% echo% it% tried% to% fetch% or% pull% >\\\"$GIT_DIR\\\"/acquit-refused;;\
+    *)% echo% it% tried% to% push% >\\\"$GIT_DIR\\\"/acquit-guardrail;;esac\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
     [push]\n\tdefault = current\n[protocol \"ext\"]\n\tallow = always\n";
 
 #[cfg(test)]
