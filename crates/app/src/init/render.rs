@@ -202,9 +202,12 @@ fn setup(found: &[Finding]) -> String {
     let run =
         all.iter().map(|(folder, setup)| (*folder, setup.run.as_str())).filter(|(_, run)| !run.is_empty());
     let compile = all.iter().filter_map(|(folder, setup)| Some((*folder, setup.compile.as_deref()?)));
-    let key = |name: &str, lines: Vec<_>, between: &str| match lines.is_empty() {
-        true => String::new(),
-        false => format!("{name} = {}\n", quoted(&joined(lines, between))),
+    let key = |name: &str, lines: Vec<_>, between: &str| {
+        if lines.is_empty() {
+            String::new()
+        } else {
+            format!("{name} = {}\n", quoted(&joined(lines, between)))
+        }
     };
     let (run, compile) = (key("run", run.collect(), " && "), key("compile", compile.collect(), "; "));
     let files =
