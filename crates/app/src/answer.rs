@@ -104,7 +104,7 @@ impl App {
         // A task before an irreversible stage is `blocked`, but waits for a person as well.
         for state in ["waiting", "blocked"] {
             let (project, state) = (project.clone(), Some(state.to_owned()));
-            found.extend(store.list(&Filter { project, state, ended: false, limit: most })?);
+            found.extend(store.list(&Filter { project, state, limit: most, ..Filter::default() })?);
         }
         found.sort_by_key(|summary| std::cmp::Reverse(summary.id));
         let more = found.len() > limit as usize;

@@ -103,7 +103,7 @@ fn unknown_records(store: &mut dyn Store) -> Result<BTreeMap<String, u64>, Error
     const TASKS: u32 = 20;
     /// Enough for dozens of legs. Examining the machine must not take minutes.
     const EVENTS: u32 = 2_000;
-    let filter = Filter { project: None, state: None, ended: true, limit: TASKS };
+    let filter = Filter { ended: true, limit: TASKS, ..Filter::default() };
     let mut found = BTreeMap::new();
     for task in store.list(&filter)? {
         let mut name = String::new();

@@ -63,7 +63,7 @@ pub struct Contender {
 pub fn stats(app: &App, store: &mut dyn Store, which: Which) -> Result<Stats, Error> {
     let project = if which.all_projects { None } else { app.project_here() };
     let most = which.limit.saturating_add(1).min(100_000);
-    let mut list = store.list(&Filter { project, state: None, ended: true, limit: most })?;
+    let mut list = store.list(&Filter { project, ended: true, limit: most, ..Filter::default() })?;
     let more = list.len() > which.limit as usize;
     list.truncate(which.limit as usize);
     let now = store.now()?;

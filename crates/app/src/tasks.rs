@@ -19,6 +19,12 @@ use crate::history::history;
 pub const STATES: [&str; 9] =
     ["ready", "working", "cancelling", "waiting", "blocked", "done", "failed", "no_improvement", "cancelled"];
 
+/// Number of tasks to read at a time where the store cannot apply a filter by itself.
+const PAGE: u32 = 500;
+
+/// Maximum number of tasks to read for the tags that there are.
+const MOST: u32 = 100_000;
+
 /// Selects the tasks to list.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
@@ -73,27 +79,28 @@ impl Wanted {
     fn looks_closer(&self) -> bool {
         matches!(self.state.as_deref(), Some("ready" | "working"))
             || !self.tags.is_empty()
-            || self.name.is_some()
-            || self.before.is_some()
-            || self.since.is_some()
-            || self.workflow.is_some()
             || self.search.is_some()
-            || self.below.is_some()
     }
 
-    /// Returns whether a task matches, as far as its summary tells.
+    /// Returns whether the tags alone exclude tasks of the repository.
+    fn has_only_tags(&self) -> bool {
+        let Self { project: _, state, tags: _, name, before, since, workflow, search, below } = self;
+        state.is_none()
+            && name.is_none()
+            && before.is_none()
+            && since.is_none()
+            && workflow.is_none()
+            && search.is_none()
+            && below.is_none()
+    }
+
+    /// Returns whether a task matches what the store cannot filter by, as far as its summary tells.
     fn matches(&self, task: &Summary) -> bool {
         let found = |text: &String| {
             let text = text.to_lowercase();
             task.title.to_lowercase().contains(&text) || task.id.to_string().to_lowercase() == text
         };
-        self.state.as_ref().is_none_or(|state| task.state == *state)
-            && self.name.as_ref().is_none_or(|name| task.project == *name)
-            && self.before.is_none_or(|moment| task.created <= moment)
-            && self.since.is_none_or(|moment| task.created >= moment)
-            && self.workflow.as_ref().is_none_or(|workflow| task.workflow.as_str() == workflow)
-            && self.search.as_ref().is_none_or(found)
-            && self.below.is_none_or(|id| task.id < id)
+        self.state.as_ref().is_none_or(|state| task.state == *state) && self.search.as_ref().is_none_or(found)
     }
 }
 
@@ -106,34 +113,49 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
     }
     // A task whose leg is not running is ready, not working.
     let running: Vec<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
-    let stored = state.map(|state| if state == "ready" { "working" } else { state }.to_owned());
-    let most = if wanted.looks_closer() { u32::MAX } else { limit.saturating_add(1) };
-    let filter =
-        Filter { project: wanted.project.clone(), state: stored, ended: true, limit: most.min(100_000) };
-    let mut tasks = store.list(&filter)?;
-    for task in &mut tasks {
-        if task.state == "working" && !running.contains(&task.id) {
-            task.state = "ready".to_owned();
+    let mut filter = Filter {
+        project: wanted.project.clone(),
+        state: state.map(|state| if state == "ready" { "working" } else { state }.to_owned()),
+        ended: true,
+        name: wanted.name.clone(),
+        workflow: wanted.workflow.clone(),
+        before: wanted.before,
+        since: wanted.since,
+        below: wanted.below,
+        // One task beyond the limit shows that there are more.
+        limit: if wanted.looks_closer() { PAGE } else { limit.saturating_add(1) },
+    };
+    let (mut tasks, mut seen) = (Vec::new(), BTreeSet::new());
+    'pages: loop {
+        let page = store.list(&filter)?;
+        let full = page.len() >= filter.limit as usize;
+        filter.below = page.last().map(|task| task.id);
+        for mut task in page {
+            if task.state == "working" && !running.contains(&task.id) {
+                task.state = "ready".to_owned();
+            }
+            if !wanted.matches(&task) {
+                continue;
+            }
+            if !wanted.tags.is_empty() {
+                let tags = store.task(task.id)?.seed.wish.tags;
+                let has_all = wanted.tags.iter().all(|tag| tags.contains(tag));
+                seen.extend(tags);
+                if !has_all {
+                    continue;
+                }
+            }
+            tasks.push(task);
+            if tasks.len() > limit as usize {
+                break 'pages;
+            }
+        }
+        if !full || !wanted.looks_closer() {
+            break;
         }
     }
-    tasks.retain(|task| wanted.matches(task));
-    if !wanted.tags.is_empty() {
-        let (mut tagged, mut seen) = (Vec::new(), BTreeSet::new());
-        for task in tasks {
-            let tags = store.task(task.id)?.seed.wish.tags;
-            seen.extend(tags.iter().cloned());
-            if wanted.tags.iter().all(|tag| tags.contains(tag)) {
-                tagged.push(task);
-            }
-            // One task beyond the limit shows that there are more.
-            if tagged.len() > limit as usize {
-                break;
-            }
-        }
-        if tagged.is_empty() {
-            refuse_unknown_tags(store, &filter, &wanted.tags, seen)?;
-        }
-        tasks = tagged;
+    if tasks.is_empty() && !wanted.tags.is_empty() {
+        refuse_unknown_tags(store, wanted, seen)?;
     }
     let more = tasks.len() > limit as usize;
     tasks.truncate(limit as usize);
@@ -143,18 +165,20 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
 /// Rejects a tag that no task has, in any state: an empty list would look like a valid answer. `seen` are known tags.
 fn refuse_unknown_tags(
     store: &mut dyn Store,
-    filter: &Filter,
-    wanted: &[String],
+    wanted: &Wanted,
     mut seen: BTreeSet<String>,
 ) -> Result<(), Error> {
-    let all = store.list(&Filter { state: None, ..filter.clone() })?;
+    let project = wanted.project.clone();
+    // Without another filter, every task was read already.
+    let limit = if wanted.has_only_tags() { 1 } else { MOST };
+    let all = store.list(&Filter { project, ended: true, limit, ..Filter::default() })?;
     if all.is_empty() {
         return Ok(());
     }
     for task in all {
         seen.extend(store.task(task.id)?.seed.wish.tags);
     }
-    let Some(name) = wanted.iter().find(|tag| !seen.contains(*tag)) else { return Ok(()) };
+    let Some(name) = wanted.tags.iter().find(|tag| !seen.contains(*tag)) else { return Ok(()) };
     let known: Vec<String> =
         if seen.is_empty() { vec!["none".to_owned()] } else { seen.into_iter().collect() };
     Err(Error::NoSuch { doing: "list tasks with the tag", name: name.clone(), known: known.join(", ") })

@@ -191,6 +191,16 @@ pub struct Filter {
     pub state: Option<String>,
     /// Whether to include finished tasks.
     pub ended: bool,
+    /// Only tasks of repositories with this short name.
+    pub name: Option<String>,
+    /// Only tasks of this workflow.
+    pub workflow: Option<String>,
+    /// Only tasks that were added at or before this time.
+    pub before: Option<Timestamp>,
+    /// Only tasks that were added at or after this time.
+    pub since: Option<Timestamp>,
+    /// Only tasks with a smaller id.
+    pub below: Option<TaskId>,
     /// Maximum number of tasks, newest first.
     pub limit: u32,
 }

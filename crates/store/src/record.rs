@@ -163,12 +163,21 @@ impl SummaryRow {
 pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>) {
     let mut conditions = Vec::new();
     let mut values = Vec::new();
-    for (column, wanted) in [("project_path", &filter.project), ("state", &filter.state)] {
+    let texts = [
+        ("project_path", &filter.project),
+        ("state", &filter.state),
+        ("project_name", &filter.name),
+        ("workflow", &filter.workflow),
+    ];
+    for (column, wanted) in texts {
         if let Some(wanted) = wanted {
             values.push(plain(wanted));
             conditions.push(format!("{column} = {marker}{}", values.len()));
         }
     }
+    conditions.extend(filter.before.map(|moment| format!("created <= {}", moment.0)));
+    conditions.extend(filter.since.map(|moment| format!("created >= {}", moment.0)));
+    conditions.extend(filter.below.map(|id| format!("id < {}", id.0)));
     if filter.state.is_none() && !filter.ended {
         conditions.push("ended = false".to_owned());
     }

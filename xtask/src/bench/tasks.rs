@@ -57,7 +57,8 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     row("acquit run", &mut || done(&few), &mut || done(&many))?;
     let added = |project: &Project| cost(|| project.add("one more")).map(|(_, cost)| cost);
     row("acquit task add", &mut || added(&few), &mut || added(&many))?;
-    let listed = |project: &Project| cost(|| project.json(&["task", "list"])).map(|(_, cost)| cost);
+    let listed =
+        |project: &Project| cost(|| project.json(&["task", "list", "--limit", "10"])).map(|(_, cost)| cost);
     row("acquit task list", &mut || listed(&few), &mut || listed(&many))?;
     for arguments in [&["status", "--porcelain"][..], &["log", "-5", "--oneline"]] {
         let thing = format!("git {}", arguments.join(" "));

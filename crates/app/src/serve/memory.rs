@@ -94,7 +94,7 @@ pub(super) fn earlier(
     workflow: &Name,
     fates: &dyn Fates,
 ) -> Result<Earlier, Error> {
-    let filter = Filter { project: Some(project.to_owned()), state: None, ended: true, limit: TASKS };
+    let filter = Filter { project: Some(project.to_owned()), ended: true, limit: TASKS, ..Filter::default() };
     let (mut all, mut open) = (Vec::new(), Vec::new());
     for summary in store.list(&filter)? {
         if summary.workflow != *workflow || all.len() >= memory::MOST {

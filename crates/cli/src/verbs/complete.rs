@@ -100,7 +100,7 @@ fn takes_value<'c>(command: &'c Command, named: &str) -> Option<&'c clap::Arg> {
 }
 
 fn tasks(cli: &Cli) -> Vec<(String, String)> {
-    let filter = Filter { project: cli.app.project_here(), state: None, ended: true, limit: MOST };
+    let filter = Filter { project: cli.app.project_here(), ended: true, limit: MOST, ..Filter::default() };
     let list = cli.app.store().ok().and_then(|mut store| store.list(&filter).ok()).unwrap_or_default();
     list.into_iter().map(|task| (task.id.to_string(), text::line(&task.title, TITLE))).collect()
 }

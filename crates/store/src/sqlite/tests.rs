@@ -160,6 +160,7 @@ fn lists_and_claims_walk_an_index() {
             state: state.map(str::to_owned),
             ended,
             limit: 10,
+            ..acquit_core::store::Filter::default()
         };
         let (query, values) = crate::record::list_query(&filter, '?');
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
