@@ -177,18 +177,18 @@ fn origins_name_the_line_of_each_key_of_a_merged_entry() {
     let shown = sandbox.acquit(&["config", "show", "--json"]).must(0).json();
     let line = |words: &str| own.lines().position(|line| line == words).unwrap() as u64 + 1;
     for (key, value, origin, line) in [
-        ("gates.unit.run", "true".into(), "user", 4),
-        ("gates.unit.timeout", "3m".into(), "user", 5),
+        ("gates.unit.run", "true".into(), "user", 5),
+        ("gates.unit.timeout", "3m".into(), "user", 6),
         ("gates.unit.severity", "warning".into(), "project", line("severity = \"warning\"")),
-        ("setup.run", "true".into(), "user", 7),
-        ("setup.timeout", "2m".into(), "project", line("timeout = \"2m\"")),
-        ("notify.me.secret", "HOOK".into(), "user", 10),
+        ("setup.run", "true".into(), "user", 8),
+        ("setup.timeout", 120_000.into(), "project", line("timeout = \"2m\"")),
+        ("notify.me.secret", "HOOK".into(), "user", 11),
         ("notify.me.events", serde_json::json!(["done"]), "project", line("events = [\"done\"]")),
-        ("report.confluence.page", "1".into(), "user", 13),
+        ("report.confluence.page", "1".into(), "user", 14),
         ("report.confluence.flavour", "cloud".into(), "project", line("flavour = \"cloud\"")),
-        ("schedule.night.cron", "30 2 * * *".into(), "user", 21),
+        ("schedule.night.cron", "30 2 * * *".into(), "user", 22),
         ("schedule.night.most_open", 9.into(), "project", line("most_open = 9")),
-        ("schedule.other.cron", "0 1 * * *".into(), "user", 17),
+        ("schedule.other.cron", "0 1 * * *".into(), "user", 18),
     ] {
         let found = (&shown[key]["value"], shown[key]["origin"].as_str(), shown[key]["line"].as_u64());
         let value: serde_json::Value = value;

@@ -20,6 +20,8 @@ mod hints;
 mod keys;
 #[path = "relay/launcher.rs"]
 mod launcher;
+#[path = "relay/lifecycle.rs"]
+mod lifecycle;
 #[path = "relay/limits.rs"]
 mod limits;
 #[path = "relay/looking.rs"]

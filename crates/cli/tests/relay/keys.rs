@@ -17,7 +17,8 @@ fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
     let run = [&["run", "Do it", "--tag", "ui", "--priority", "7"][..], &said].concat();
     sandbox.acquit(&run).must(0);
     let prompt = read(&sandbox.leg_file(1, "prompt.md"));
-    for line in ["size: small", "complexity: high", "tags: ui", "ticket: ABC-1", "team: core"] {
+    for line in ["size: small", "complexity: high", "priority: 7", "tags: ui", "ticket: ABC-1", "team: core"]
+    {
         assert!(prompt.contains(line), "no {line:?} in {prompt}");
     }
     let about = "priority 7, size small, complexity high, tags ui, ";
@@ -55,6 +56,103 @@ fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
         }
         assert!(event["data"]["event"].is_string() && event["at"].is_number(), "{line}");
         assert!(event["actor"]["type"].is_string(), "{line}");
+    }
+}
+
+/// SPEC §3: "after each passed stage the harness appends what was learned (`progress.md` of the task), for the next leg".
+#[test]
+fn what_each_stage_learned_is_appended() {
+    let workflow = CODE.replace(
+        "[stages.code]",
+        "[stages.look]\nmode = \"investigate\"\non = { found = \"code\" }\n[stages.code]",
+    );
+    let look = "[[look]]\nstep = [ { outcome = \"found\", payload = { summary = \"it is in the log\" } } ]\n";
+    let sandbox = Sandbox::scripted(&workflow, &format!("{look}{SCRIPT}"));
+    sandbox.run_to(0);
+    let progress = read(&sandbox.place("acquit/tasks/T-1/progress.md"));
+    let learned: Vec<&str> = progress.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(learned.len(), 2, "{progress}");
+    assert!(learned[0].contains("it is in the log") && learned[1].contains("the log is text"), "{progress}");
+    assert!(read(&sandbox.leg_file(2, "prompt.md")).contains("it is in the log"), "the next leg knows it");
+}
+
+/// A mode of the workflow's own with its gates, beside a stage and a gate that are switched off.
+#[test]
+fn a_run_with_modes_of_its_own_and_parts_that_are_switched_off() {
+    let flow = r#"
+[modes.document]
+like = "implement"
+instructions = "Write for readers who do not know the code."
+gates = ["said", "off"]
+[gates.said]
+run = "grep -q work log.txt"
+kind = "test"
+[gates.off]
+run = "false"
+enabled = false
+[stages.skipped]
+mode = "plan"
+enabled = false
+on = { plan_complete = "code" }
+[stages.code]
+mode = "document"
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+    let sandbox = Sandbox::scripted(flow, SCRIPT);
+    sandbox.run_to(0);
+    let stages: Vec<String> = sandbox.legs().iter().map(|leg| leg.entry.stage.to_string()).collect();
+    assert_eq!(stages, ["code", "deliver"]);
+    let prompt = read(&sandbox.leg_file(1, "prompt.md"));
+    assert!(prompt.contains("Write for readers who do not know the code."), "{prompt}");
+    let judged = |sandbox: &Sandbox| -> Vec<(String, bool)> {
+        let events = sandbox.events().into_iter();
+        let verdict = |event: acquit_core::event::Event| match event.body {
+            acquit_core::event::Body::Gate { verdict } => Some((verdict.gate.to_string(), verdict.passed)),
+            _ => None,
+        };
+        events.filter_map(verdict).collect()
+    };
+    assert_eq!(judged(&sandbox), [("said".to_owned(), true)]);
+    // The gates of the mode judge: without the word, its work is rejected.
+    let strict = Sandbox::scripted(
+        &format!("budgets = {{ test = 0 }}\n{}", flow.replace("grep -q work", "grep -q words")),
+        SCRIPT,
+    );
+    strict.run_to(3).said("said");
+    assert_eq!(judged(&strict), [("said".to_owned(), false)]);
+}
+
+/// SPEC §7: artifacts are "collected best-effort: a failure there is an event, never a lost leg".
+#[test]
+fn artifacts_that_cannot_be_collected_are_told_and_lose_nothing() {
+    let config = "sandbox = \"off\"\nagent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n";
+    let sandbox = Sandbox::shell_by(config, CODE, "echo work > work.txt\nrm -rf \"$ACQUIT_OUTPUT\"\n");
+    sandbox.run_to(0);
+    let log = sandbox.acquit(&["logs", "T-1", "--json", "--all"]).must(0).out;
+    assert!(log.contains("the stage's files were not collected"), "{log}");
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work");
+    assert_eq!(sandbox.legs().len(), 2, "no leg was lost");
+}
+
+#[test]
+fn a_branch_has_the_prefix_that_the_project_or_the_workflow_wants() {
+    let config = format!("branch_prefix = \"bots/\"\n{}", crate::common::SCRIPTED);
+    for (flow, branch) in [
+        (CODE.to_owned(), "refs/heads/bots/do-it-T-1"),
+        (format!("branch_prefix = \"night/\"\n{CODE}"), "refs/heads/night/do-it-T-1"),
+    ] {
+        let sandbox = Sandbox::new(&config, &flow, SCRIPT);
+        sandbox.run_to(0);
+        assert!(
+            sandbox.refs("refs/heads/").iter().any(|name| name == branch),
+            "{:?}",
+            sandbox.refs("refs/heads/")
+        );
     }
 }
 

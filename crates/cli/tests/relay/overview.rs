@@ -27,6 +27,22 @@ fn priced_by(workflow: &str, line: &str) -> Sandbox {
     sandbox
 }
 
+/// SPEC §3: "a model without a price says so instead of costing 0".
+#[test]
+fn a_model_without_a_price_says_so_instead_of_costing_nothing() {
+    let script = crate::GOOD.replace(
+        "model = \"m\", input = 1000, output = 20, cost_micros = 12345",
+        "model = \"unheard-of\", input = 1000, output = 20",
+    );
+    let sandbox = Sandbox::scripted(CODE, &script);
+    sandbox.run_to(0);
+    let shown = sandbox.acquit(&["show", "T-1"]).must(0);
+    shown.said("no price");
+    assert!(!shown.out.contains("$0"), "{}", shown.out);
+    let listed = sandbox.acquit(&["task", "list", "--json"]).must(0).json();
+    assert_eq!(listed[0]["cost_micros"], serde_json::Value::Null, "{listed}");
+}
+
 #[test]
 fn stats_count_every_leg_of_every_task_anywhere() {
     let sandbox = priced();

@@ -222,6 +222,17 @@ fn a_night_is_the_same_on_postgresql() {
     sandbox.acquit(&["schedule", "list"]).must(0).said("paused");
 }
 
+/// One bad zone does not stop the others.
+#[test]
+fn a_schedule_with_an_unknown_zone_stops_no_other() {
+    let bad = "[[schedule]]\nname = \"broken\"\ncron = \"0 1 * * *\"\nzone = \"Europe/Nowhere\"\nworkflow = \"flow\"\n";
+    let sandbox = due(&format!("{bad}{}", today("category = \"tests\"")), FINDS);
+    sandbox.acquit(&["serve", "--once"]).must(0).said("Europe/Nowhere");
+    let nights = held(&sandbox);
+    let [night] = nights.as_slice() else { panic!("{nights:?}") };
+    assert_eq!((&night["schedule"], &night["state"]["type"]), (&"night".into(), &"over".into()));
+}
+
 /// The seed's `CodeAgentRunResult`: "outcome", "mrUrl", "categoryUsed", "isFallback", "totalCostUsd", "totalDurationMs".
 #[test]
 fn a_run_prints_its_report_and_keeps_it() {

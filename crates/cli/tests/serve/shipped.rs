@@ -102,4 +102,29 @@ fn the_request_of_a_night_has_its_title_labels_and_reviewer() {
         report.contains("- Result: MR_CREATED, <http://") && report.contains("- Change: Say what is good\n"),
         "{report}"
     );
+    let document = sandbox.acquit(&["report", "--json"]).must(0).json();
+    let result = &document["results"][0];
+    assert_eq!((&result["outcome"], &result["category"]), (&"MR_CREATED".into(), &"docs".into()));
+    let url = result["url"].as_str().unwrap();
+    assert!(url.starts_with("http://") && url.ends_with("/merge_requests/1"), "{url}");
+    assert!(report.contains(&format!("<{url}>")), "{report}");
+}
+
+/// A broken agent in every category is no night without an improvement.
+#[test]
+fn a_night_whose_agent_is_broken_has_failed() {
+    let sandbox = project("");
+    let config = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let broken = config.replace(
+        "adapter = \"scripted\"\nscript = \"script.toml\"",
+        "adapter = \"command\"\nrun = \"exit 7\"",
+    );
+    sandbox.repo.write(".acquit/acquit.toml", &format!("{broken}\n[budgets]\nagent = 0\n"));
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert!(report.contains("- Result: FAILED") && !report.contains("NO_IMPROVEMENT"), "{report}");
+    let document = sandbox.acquit(&["report", "--json"]).must(0).json();
+    let result = &document["results"][0];
+    assert_eq!(result["outcome"], "FAILED", "{document}");
+    assert!(result["reason"].as_str().unwrap().contains("exit 7"), "{result}");
 }

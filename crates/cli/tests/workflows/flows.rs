@@ -135,6 +135,24 @@ fn review_reports_findings_and_delivers_nothing() {
     assert_eq!(sandbox.refs("refs/heads/acquit").len(), 0, "something was delivered");
 }
 
+/// Size and complexity are what the router starts from: a small task goes on without research.
+#[test]
+fn the_router_starts_from_the_size_of_a_task() {
+    let script = [
+        says("router", "clear", r#"{ summary = "small", context = { users = "ann" } }"#),
+        says("requirements", "failed", r#"{ summary = "enough for this test" }"#),
+    ];
+    let sandbox = project(&script.concat());
+    sandbox.acquit(&["run", "-w", "pipeline", "Make it good", "--size", "small", "--complexity", "low"]);
+    let prompt = crate::common::read(&sandbox.leg_file(1, "prompt.md"));
+    for words in ["size: small\ncomplexity: low", "If the task names its size or complexity, start from that"]
+    {
+        assert!(prompt.contains(words), "no {words:?} in {prompt}");
+    }
+    let stages: Vec<String> = sandbox.legs().iter().map(|leg| leg.entry.stage.to_string()).collect();
+    assert_eq!(stages[..2], ["router", "requirements"], "no research");
+}
+
 #[test]
 fn pipeline_asks_then_writes_documents_and_qa_sends_the_work_back() {
     let document = |stage: &str| {
