@@ -1,6 +1,8 @@
-//! Checks `docs/coverage.md`: every row names at least one test, every named test exists, and a row without a test
-//! says what is missing. Also checks `docs/specification.md` and `docs/seeds/`, which quote whole documents: every
+//! Checks `docs/coverage.md`: every row has its own number and names at least one test, every named test exists, and a row
+//! without a test says what is missing. Also checks `docs/specification.md` and `docs/seeds/`, which quote whole documents: every
 //! quoted part has a line that names its tests, or its rows of the table.
+
+use std::collections::BTreeMap;
 
 use super::Finding;
 use super::source::Tree;
@@ -94,9 +96,13 @@ fn fnv(text: &str) -> u64 {
 fn table(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.get(PATH) else { return Vec::new() };
     let mut findings = Vec::new();
+    let mut seen = BTreeMap::new();
     for (number, line) in file.text.lines().enumerate() {
         let mut report = |what| findings.push(Finding { path: PATH.to_owned(), line: number + 1, what });
-        let Some((_, last)) = row(line) else { continue };
+        let Some((named, last)) = row(line) else { continue };
+        if let Some(first) = seen.insert(named, number + 1) {
+            report(format!("row {named} is already in line {first}"));
+        }
         let mut tests = names(last).peekable();
         if tests.peek().is_none() && !last.starts_with(MISSING) {
             report(format!("no test, and not `{MISSING}`"));
@@ -127,7 +133,7 @@ fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2).filter(|quoted| quoted.contains("::"))
 }
 
-/// Returns whether `name` in `crate/file::name` occurs as a word in that file.
+/// Returns whether `crate/file::name` is a function of that file, or a line or module from which a macro makes tests.
 fn exists(tree: &Tree, test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return false };
     let Some((krate, file)) = path.split_once('/') else { return false };
@@ -135,6 +141,19 @@ fn exists(tree: &Tree, test: &str) -> bool {
     let below = if file.starts_with("src/") { "" } else { "tests/" };
     [".rs", "/mod.rs"].iter().any(|ending| {
         tree.get(&format!("{above}{krate}/{below}{file}{ending}"))
-            .is_some_and(|file| super::rules::words(&file.text, name).next().is_some())
+            .is_some_and(|file| file.text.lines().any(|line| declares(line.trim_start(), name)))
     })
+}
+
+/// Returns whether a line declares a test: `fn name(`, `mod name {`, or `name: …`, `name, …`, `name = …` for a macro.
+fn declares(line: &str, name: &str) -> bool {
+    let ends = |rest: &str, ends: &[&str]| ends.iter().any(|end| rest.starts_with(end));
+    let after = |word: &str| {
+        let found =
+            line.split_once(word).filter(|(before, _)| !before.contains("//") && !before.contains('"'));
+        found.and_then(|(_, rest)| rest.strip_prefix(name))
+    };
+    after("fn ").is_some_and(|rest| ends(rest, &["(", "<"]))
+        || after("mod ").is_some_and(|rest| ends(rest, &[" {"]))
+        || line.strip_prefix(name).is_some_and(|rest| ends(rest, &[":", ",", " ="]))
 }

@@ -187,6 +187,12 @@ const EXAMPLES: &[Example] = &[
         kept: ("docs/coverage.md", "| | Promise | Test |\n|---|---|---|\n| 1.1 | A | missing: all of it |\n"),
     },
     Example {
+        rule: "coverage",
+        broken: ("docs/coverage.md", "| 1.1 | A | missing |\n| 1.2 | B | missing |\n| 1.1 | C | missing |\n"),
+        lines: &[3],
+        kept: ("docs/coverage.md", "| 1.1 | A | missing |\n| 1.1a | B | missing |\n"),
+    },
+    Example {
         rule: "reasoned-exceptions",
         broken: (
             "crates/run/src/a.rs",
@@ -235,18 +241,23 @@ fn a_file_over_the_limit_is_found() {
 
 #[test]
 fn a_test_is_found_in_the_file_that_its_row_names() {
-    let row = "| 1.1 | A | `cli/relay/work::kept`, `core/src/time::x` |\n".to_owned();
+    let row = "| 1.1 | A | `cli/relay/work::kept`, `cli/relay/work::made`, `cli/relay/work::agents`, `cli/relay/work::listed`, \
+               `cli/relay/work::told`, `cli/relay/work::quoted`, `core/src/time::x` |\n"
+        .to_owned();
+    let work = "fn kept() {}\ncases! {\n    made: Run,\n    listed = other;\n}\nmod agents {}\n// fn told() {}\n\
+                const NAMES: &str = \"fn quoted()\";\n";
     let file = |path: &str, text: &str| File::new(path.to_owned(), text.to_owned());
     let tree = Tree {
         files: vec![
             File::new("docs/coverage.md".to_owned(), row),
-            file("crates/cli/tests/relay/work.rs", "fn kept() {}"),
+            file("crates/cli/tests/relay/work.rs", work),
             file("crates/core/src/time/mod.rs", "fn xy() {}"),
         ],
     };
     let rule = ALL.iter().find(|it| it.name == "coverage").expect("the rule");
     let found: Vec<_> = (rule.check)(&tree).into_iter().map(|finding| finding.what).collect();
-    assert_eq!(found, ["no test `core/src/time::x`"]);
+    let gone = ["cli/relay/work::told", "cli/relay/work::quoted", "core/src/time::x"];
+    assert_eq!(found, gone.map(|test| format!("no test `{test}`")));
 }
 
 #[test]
