@@ -127,6 +127,7 @@ impl Task {
             reason,
             stage: task.state.stage().map(ToString::to_string),
             request,
+            fallback: task.fallback(),
             priority: wish.priority,
             tags: wish.tags.clone(),
             size: wish.size.clone(),

@@ -95,6 +95,8 @@ answer! {
         stage: Option<String>,
         /// Open request to a person.
         request: Option<Request>,
+        /// Category that the work fell back to, such as `refactoring (fallback from tests)`; null if it did not.
+        fallback: Option<String>,
         /// Priority. Higher runs first.
         priority: i32,
         /// Tags for filtering.

@@ -139,6 +139,7 @@ impl View<'_> {
                 dl.facts.panel-body {
                     dt { "project" } dd { (words::line(&seed.project.path, 300)) }
                     dt { "workflow" } dd { a href={ "/workflows/" (seed.workflow) } { (seed.workflow) } }
+                    @if let Some(fallback) = self.task.fallback() { dt { "category" } dd { (words::line(&fallback, 200)) } }
                     @if !agents.is_empty() { dt { "agent" } dd { (list(agents)) } }
                     @if !models.is_empty() { dt { "model" } dd { (list(models)) } }
                     dt { "base" } dd { (words::line(seed.base.branch.as_deref().unwrap_or("a commit"), 200)) " at " code { (words::short(self.task.base())) } }
