@@ -60,6 +60,30 @@ fn an_agent_ends_with_its_harness_and_its_work_is_kept() {
     assert_eq!(saved, ["first"], "but its work is kept, and came with the branch: {attempts:?}");
 }
 
+/// SPEC §3: "a crash of one never touches another".
+#[test]
+fn a_leg_beside_one_that_is_killed_ends_as_it_would_have() {
+    let agent = "[ -e @ROOT@/go ] && { echo again >> log.txt; exit 0; }\n\
+        echo work >> log.txt\ntouch @ROOT@/begun-$ACQUIT_TASK\nwhile [ ! -e @ROOT@/go ]; do sleep 0.05; done\n";
+    let sandbox = Sandbox::shell(ONE_STAGE, agent);
+    let (one, other) = (sandbox.start(&["run", "One"]), sandbox.start(&["run", "Other"]));
+    for task in ["T-1", "T-2"] {
+        until_file(&sandbox.place(&format!("begun-{task}")));
+    }
+    signal(sandbox.legs()[0].owner.clone().unwrap().pid, Signal::KILL);
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    one.wait().must(0);
+    other.wait().must(0);
+    let states = |task: &str| -> Vec<String> {
+        let shown = sandbox.acquit(&["task", "show", task, "--json"]).must(0).json();
+        let legs = shown["legs"].as_array().unwrap().iter();
+        legs.map(|leg| leg["state"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(states("T-1"), ["lost", "passed", "passed"]);
+    assert_eq!(states("T-2"), ["passed", "passed"], "the other one was not touched");
+    assert_eq!(sandbox.repo.git(&["show", "acquit/other-T-2:log.txt"]), "work");
+}
+
 #[test]
 fn a_cancellation_holds_when_the_harness_is_killed_before_it_hears_of_it() {
     let agent = "touch @ROOT@/begun\ntrap '' TERM\nwhile :; do sleep 1; done\n";

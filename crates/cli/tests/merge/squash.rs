@@ -47,6 +47,20 @@ fn the_project_says_how_messages_are_written() {
 }
 
 #[test]
+fn the_author_of_the_delivered_commit_is_the_user() {
+    let script = GOOD.replace(
+        "git commit -qm first",
+        "git -c user.name=Bot -c user.email=bot@example.org commit -qm first",
+    );
+    let sandbox = sandbox(CODE, &script);
+    sandbox.repo.git(&["config", "user.name", "Ada"]);
+    sandbox.repo.git(&["config", "user.email", "ada@example.org"]);
+    sandbox.run_to(0);
+    let author = |commit: &str| sandbox.repo.git(&["log", "-1", "--format=%an <%ae>", commit]);
+    assert_eq!(author(&sandbox.task().seed.branch), "Ada <ada@example.org>");
+}
+
+#[test]
 fn the_history_of_the_work_is_kept_below_private_refs() {
     let sandbox = sandbox(CODE, GOOD);
     sandbox.run_to(0);

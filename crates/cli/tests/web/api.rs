@@ -211,3 +211,19 @@ fn probes_need_no_token_and_metrics_need_one_and_count_what_ran() {
         assert!(name.starts_with("acquit_") && value.parse::<f64>().is_ok(), "{line}");
     }
 }
+
+/// A fallback is called `refactoring (fallback from tests)` everywhere: also here, and on the task's page.
+#[test]
+fn a_fallback_is_named_by_the_api_and_on_the_page() {
+    let flow = "[variation]\nvariable = \"category\"\nvalues = [\"tests\", \"refactoring\"]\n[stages.look]\nmode = \"investigate\"\n\
+                on = { found = \"done\", nothing_found = \"next-variation\" }\n";
+    let script = "[[look]]\nstep = [ { outcome = \"nothing_found\", payload = { summary = \"covered\" } } ]\n\
+                  [[look]]\nstep = [ { outcome = \"found\", payload = { summary = \"twice\" } } ]\n";
+    let sandbox = Sandbox::scripted(flow, script);
+    sandbox.run_to(0);
+    let served = Served::start(&sandbox, &[]);
+    let (_, task) = client(&sandbox, &served, "eve", "viewer").api("GET", "/tasks/T-1", None);
+    assert_eq!(task["fallback"], "refactoring (fallback from tests)", "{task}");
+    let page = Browser::new(served.port()).log_in(&served.link()).get("/tasks/T-1").body;
+    assert!(page.contains("<dt>category</dt><dd>refactoring (fallback from tests)</dd>"), "{page}");
+}
