@@ -190,6 +190,13 @@ fn templates_of_the_seed_find_their_variables() {
     sandbox.repo.write(".acquit/workflows/nightshift.toml", &own);
     let show = ["prompt", "show", "--workflow", "nightshift", "--stage", "analyze"];
     let prompt = sandbox.acquit(&show).must(0).out;
+    let line = |start: &str| {
+        prompt.lines().find_map(|line| line.strip_prefix(start)).unwrap_or("nothing").to_owned()
+    };
+    let date = line("Date: ");
+    assert!(date.len() == 10 && date.starts_with("20") && date.split('-').count() == 3, "{date}");
+    assert!(line("Write to: ").ends_with("/handoff.json"), "{prompt}");
+    assert_eq!(line("Repository: "), sandbox.repo.path().to_string_lossy());
     for words in [
         "Category: tests\n",
         "### Category Guidance\nUntested behaviour first",
