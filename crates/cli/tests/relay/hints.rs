@@ -89,10 +89,9 @@ fn every_command_in_a_hint_works_after_its_error() {
             assert!(matches!(ran.code, Some(1 | 2 | 5)), "{args:?}{ran}");
             assert_eq!(named(&ran).get(index).map(String::as_str), Some(*command), "{args:?}{ran}");
             match *command {
-                // It lists the mistakes, as it should.
-                "acquit workflow check" => follow_to(&sandbox, command, &[2]),
-                // Without a terminal it shows what there is to trust, and asks for --yes.
-                "acquit trust" => follow_to(&sandbox, command, &[2]),
+                // The first lists the mistakes, as it should. Without a terminal, the second shows what there is to
+                // trust, and asks for --yes.
+                "acquit workflow check" | "acquit trust" => follow_to(&sandbox, command, &[2]),
                 // Without a test that runs, nothing is proven. It writes the file all the same.
                 "acquit prove --attest FILE" => follow_to(&sandbox, command, &[5]),
                 _ => follow(&sandbox, command),
