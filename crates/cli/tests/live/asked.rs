@@ -11,7 +11,7 @@ use acquit_core::task::State;
 use acquit_testkit::model::{Scripts, Step};
 
 use crate::common::CODE;
-use crate::kit::{Agent, KEY, Lacks, Live, More, PATIENCE, Retries};
+use crate::kit::{Agent, KEY, Lacks, Live, More, PATIENCE};
 
 /// A mistake, as a user makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
     let mut rows = Vec::new();
     for &(mistake, called) in mistakes {
         let scripts = Scripts::default().with("mistake", [mistake.answer()]);
-        let more = More { lacks: mistake.lacks(), retries: Retries::Own, ..More::default() };
+        let more = More { lacks: mistake.lacks(), ..More::default() };
         let Some(live) = Live::new(agent, CODE, scripts, more) else { return };
         let begun = Instant::now();
         let ran = live.start("Say hello. [[mistake]]").wait_within(PATIENCE);
@@ -124,8 +124,7 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
 /// `acquit agents --ask`: the model's answer arrives, or the words say what to add.
 pub(crate) fn by_agents(agent: Agent) {
     for (lacks, code) in [(Lacks::Nothing, 0), (Lacks::Host, 1), (Lacks::Key, 1)] {
-        let retries = if lacks == Lacks::Nothing { Retries::One } else { Retries::Own };
-        let more = More { lacks, retries, ..More::default() };
+        let more = More { lacks, ..More::default() };
         let Some(live) = Live::new(agent, CODE, Scripts::default(), more) else { return };
         let ran = live.sandbox.start(&["agents", "--ask", "bot", "--json"]).wait_within(PATIENCE).must(code);
         let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();

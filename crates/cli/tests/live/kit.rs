@@ -2,8 +2,7 @@
 //!
 //! The agent is configured as a user would: its adapter, the address of its model by a variable or an argument, its key as a
 //! secret, the model's host. Everything else is acquit's own business: the sandbox, the settings, the home. The agents' own
-//! retries are kept short, so that a fault is seen in seconds and not in minutes; mistakes of the configuration are made with
-//! the retries that a user has.
+//! retries are kept short, so that a fault is seen in seconds and not in minutes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -51,18 +50,6 @@ pub(crate) struct More {
     pub(crate) lines: &'static str,
     /// What is wrong with the configuration.
     pub(crate) lacks: Lacks,
-    /// How often the agent tries again by itself.
-    pub(crate) retries: Retries,
-}
-
-/// How often an agent tries again by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Retries {
-    /// Once, so that a test need not wait.
-    #[default]
-    One,
-    /// As a user has it: the agent's default.
-    Own,
 }
 
 /// What a configuration lacks.
@@ -156,7 +143,7 @@ impl Agent {
     }
 
     /// What a user of this agent has in the home or in the repository: files with their texts, those of the home by `~/`.
-    fn files(self, url: &str, retries: Retries) -> Vec<(&'static str, String)> {
+    fn files(self, url: &str) -> Vec<(&'static str, String)> {
         match self {
             Self::Claude | Self::Codex | Self::Opencode | Self::Gemini => Vec::new(),
             Self::Aider => {
@@ -170,15 +157,10 @@ impl Agent {
                     "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 } });
                 let provider = json!({ "baseUrl": url, "api": "anthropic-messages", "apiKey": "$SCRIPTED_KEY",
                     "models": [known] });
-                let settings = match retries {
-                    Retries::One => {
-                        json!({ "retry": { "enabled": true, "maxRetries": 1, "baseDelayMs": 200 } })
-                    }
-                    Retries::Own => json!({}),
-                };
+                let retry = json!({ "enabled": true, "maxRetries": 1, "baseDelayMs": 200 });
                 vec![
                     ("~/.pi/agent/models.json", json!({ "providers": { "scripted": provider } }).to_string()),
-                    ("~/.pi/agent/settings.json", settings.to_string()),
+                    ("~/.pi/agent/settings.json", json!({ "retry": retry }).to_string()),
                 ]
             }
         }
@@ -200,7 +182,7 @@ impl Live {
         );
         let sandbox = sandbox.with("THE_KEY", KEY);
         let url = address(&model, more.lacks);
-        let mut files = agent.files(&url, more.retries);
+        let mut files = agent.files(&url);
         files.extend(more.files.iter().cloned());
         for (name, text) in &files {
             match name.strip_prefix("~/") {
@@ -300,7 +282,8 @@ fn config(agent: Agent, model: &Model, more: &More, home: Vec<&str>) -> String {
     let text = |text: &str| toml::Value::from(text).to_string();
     let list = |list: &[String]| list.iter().map(|one| text(one)).collect::<Vec<_>>().join(", ");
     let (mut args, mut env) = agent.to_model(&address(model, more.lacks));
-    if more.retries == Retries::Own {
+    if more.lacks != Lacks::Nothing {
+        // As a user has it: with the agent's own retries.
         env.retain(|(name, _)| *name != "CLAUDE_CODE_MAX_RETRIES");
         args.iter_mut().for_each(|arg| *arg = arg.replace(",request_max_retries=1,stream_max_retries=1", ""));
     }
