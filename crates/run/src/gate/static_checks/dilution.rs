@@ -1,7 +1,7 @@
 //! `check = "dilution"`: compares the tests and settings of the change with those of the base.
 
 use acquit_core::check::diff::Diff;
-use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted};
+use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted, silent};
 use acquit_core::check::source::Language;
 use acquit_core::gate::check::Dilution;
 use acquit_core::gate::{Evidence, Weight};
@@ -22,11 +22,13 @@ impl Look for Dilution {
         let wish = &change.job.task.seed.wish;
         // What is not a permit was refused when the workflow was read.
         let permits = Permits::read(&self.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
-        let promise = Promise::of(&format!("{}\n{}", wish.title, wish.description));
+        let task = format!("{}\n{}", wish.title, wish.description);
+        let promise = Promise::of(&task);
         evidence.figure("files", diff.files.len());
         let settled = settled(change.workspace, &change.base, &diff)?;
         let examined = dilution(&diff, &outlines, &settled, promise, &permits);
         add(evidence, Weight::Fails, &examined.findings);
+        add(evidence, Weight::Fails, &silent(&diff, &task, &permits));
         add(evidence, Weight::Noted, &examined.notes);
         Ok(())
     }
