@@ -19,6 +19,7 @@ mod independent;
 pub mod inline;
 pub mod judge;
 pub mod neighbours;
+pub mod noticed;
 pub mod phases;
 mod reproduced;
 pub mod turned;

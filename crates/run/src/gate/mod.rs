@@ -14,6 +14,7 @@ mod distill;
 mod earlier;
 mod metrics;
 mod neighbours;
+mod noticed;
 mod origin;
 mod parallel;
 mod phases;
