@@ -1,4 +1,5 @@
-//! Tests on code that is broken on purpose: those of a change must look at what it does.
+//! Tests on code that is broken on purpose: those of a change must look at what it does, and those that are written anew must notice
+//! what the old ones noticed.
 
 use crate::kit::{Case, Kind, Sample};
 use crate::python::{path, pytest};
@@ -6,6 +7,12 @@ use crate::python::{path, pytest};
 const TDD: &str = r#"
 check = "tdd"
 runs = 1
+run = "python -m pytest -q -p no:cacheprovider --continue-on-collection-errors --junitxml=junit.xml"
+report = { junit = "junit.xml" }
+"#;
+
+const TESTS: &str = r#"
+check = "tests"
 run = "python -m pytest -q -p no:cacheprovider --continue-on-collection-errors --junitxml=junit.xml"
 report = { junit = "junit.xml" }
 "#;
@@ -42,5 +49,25 @@ fn tests_of_a_change_must_look_at_what_it_gives() {
         let rules: Vec<&str> = verdict.evidence.failing().map(|finding| finding.rule.as_str()).collect();
         let expected: &[&str] = if passes { &[] } else { &["unnoticed"] };
         assert_eq!((verdict.passed, rules.as_slice()), (passes, expected), "{verdict:#?}");
+    }
+}
+
+#[test]
+fn tests_in_other_words_pass_if_they_notice_as_much() {
+    let Some(bin) = pytest() else { return };
+    let mut sample = Sample::new(TESTS, &FILES, &path(&bin));
+    for (text, passes) in [
+        (
+            "import sums\n\nCASES = [(sums.total, [4, 5], 9), (sums.label, 1, \"1 item\"), (sums.label, 7, \"7 items\")]\n\n\ndef test_sums():\n    for call, given, wanted in CASES:\n        assert call(given) == wanted\n",
+            true,
+        ),
+        (
+            "import sums\n\nCASES = [(sums.total, [4, 5], 9), (sums.label, 7, \"7 items\")]\n\n\ndef test_sums():\n    for call, given, wanted in CASES:\n        assert call(given) == wanted\n",
+            false,
+        ),
+    ] {
+        let files = [("tests/test_sums.py", text)];
+        let verdict = sample.judge_task(&Case::new(Kind::Honest, &files), "Write the tests as one table");
+        assert_eq!(verdict.passed, passes, "{verdict:#?}");
     }
 }

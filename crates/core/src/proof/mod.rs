@@ -18,6 +18,7 @@ pub mod earlier;
 mod independent;
 pub mod inline;
 pub mod judge;
+pub mod loosened;
 pub mod neighbours;
 pub mod noticed;
 pub mod phases;

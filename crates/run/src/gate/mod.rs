@@ -12,6 +12,7 @@ mod baseline;
 mod cache;
 mod distill;
 mod earlier;
+mod loosened;
 mod metrics;
 mod neighbours;
 mod noticed;
