@@ -8,6 +8,9 @@ use regex::Regex;
 use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 
+/// Functions of a file that are looked at: each may be read as a whole.
+const MOST: usize = 500;
+
 /// A function that has a body.
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -39,7 +42,7 @@ pub(crate) fn functions(language: Language, source: &Source) -> Vec<Function> {
         Language::Java => &JAVA,
     };
     let mut found = Vec::new();
-    for it in head.captures_iter(&source.bare) {
+    for it in head.captures_iter(&source.bare).take(MOST) {
         let (Some(whole), Some(name)) = (it.get(0), it.iter().skip(1).flatten().next()) else { continue };
         let keyword =
             ["if", "for", "while", "switch", "catch", "return", "new", "else", "throw", "super", "await"];

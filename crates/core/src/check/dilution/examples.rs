@@ -125,8 +125,11 @@ fn near_tests(language: Language, source: &Source) -> BTreeSet<u32> {
         let asks = ASKS.is_match(bare) || bare.contains("getProperty(") && ASKS.is_match(text);
         let main =
             language == Language::Rust && bare.contains("thread::current()") && text.contains("\"main\"");
-        let near = about.iter().any(|other| other.abs_diff(line) <= NEAR);
-        if BUILD.is_match(bare) || main || asks && near {
+        let near = || {
+            let next = about.partition_point(|other| other.saturating_add(NEAR) < line);
+            about.get(next).is_some_and(|other| other.abs_diff(line) <= NEAR)
+        };
+        if BUILD.is_match(bare) || main || asks && near() {
             found.insert(line);
         }
     }

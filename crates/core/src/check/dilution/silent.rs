@@ -18,6 +18,12 @@ use crate::check::functions::{Function, functions};
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
 
+/// A file that is larger than this was made by a program.
+const LARGEST: usize = 256 << 10;
+
+/// Places of one kind that are looked at in a file.
+const MOST: usize = 100;
+
 /// A changed file after the change, and the lines that are new in it.
 struct New<'a> {
     file: &'a FileChange,
@@ -61,7 +67,7 @@ pub fn silent(diff: &Diff, task: &str, permits: &Permits) -> Vec<Finding> {
 
 fn new<'a>(file: &'a FileChange, moved: &Moved) -> Option<New<'a>> {
     let language = Language::of(file.new.as_deref()?)?;
-    let (before, after) = texts(file)?;
+    let (before, after) = texts(file).filter(|(before, after)| before.len().max(after.len()) <= LARGEST)?;
     let added = file.added().filter(|line| moved.is_new(line)).map(|line| line.number).collect();
     let (old, source) = (Source::new(language, before), Source::new(language, after));
     Some(New { file, language, old, source, added })
@@ -125,7 +131,7 @@ fn swallowed(new: &New<'_>, task: &str) -> Vec<Finding> {
                 let after = bare.get(whole.end()..).unwrap_or_default().lines().skip(1);
                 let inside =
                     |line: &&str| line.trim().is_empty() || line.len() - line.trim_start().len() > indent;
-                body.extend(after.take_while(inside).map(str::trim).filter(|line| !line.is_empty()));
+                body.extend(after.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).take(2));
                 let broad = BROAD.is_match(kind);
                 if is_nothing(&body) && (wants || broad && !lives) {
                     found.push(it.get(1).map_or(whole.start(), |indent| indent.end()));
@@ -156,7 +162,7 @@ fn swallowed(new: &New<'_>, task: &str) -> Vec<Finding> {
                 found.extend(GO.find_iter(bare).map(|it| it.start()));
             }
             let all = functions(new.language, &new.source);
-            for it in RECOVER.find_iter(bare).filter(|_| !lives) {
+            for it in RECOVER.find_iter(bare).filter(|_| !lives).take(MOST) {
                 let of = all.iter().filter(|function| function.body.contains(&it.start()));
                 let text =
                     of.min_by_key(|function| function.body.len()).and_then(|of| bare.get(of.body.clone()));
@@ -264,7 +270,7 @@ fn unread_options(files: &[New<'_>]) -> Vec<Finding> {
         || files.iter().filter(|new| new.language == Language::Python && !is_of_tests(new.file.path()));
     let mut found = Vec::new();
     for new in code() {
-        for it in OPTION.captures_iter(&new.source.text) {
+        for it in OPTION.captures_iter(&new.source.text).take(MOST) {
             let (Some(whole), Some(name)) = (it.get(0), it.get(1)) else { continue };
             let rest = it.get(2).map_or("", |rest| rest.as_str());
             let special = ["version", "help", "SUPPRESS"].iter().any(|word| rest.contains(word));
@@ -336,7 +342,9 @@ fn unawaited(new: &New<'_>, task: &str) -> Vec<Finding> {
     let what =
         "this starts work that nothing waits for, so nobody hears how it ended: wait for it, or do it here";
     let mut found = Vec::new();
-    for it in sign.find_iter(&new.source.bare).filter(|it| new.is_added(it.end().saturating_sub(1))) {
+    for it in
+        sign.find_iter(&new.source.bare).take(MOST).filter(|it| new.is_added(it.end().saturating_sub(1)))
+    {
         let of = all
             .iter()
             .filter(|function| function.body.contains(&it.end()))
@@ -384,7 +392,9 @@ fn unawaited_assertions(new: &New<'_>) -> Vec<Finding> {
     let cases = crate::check::cases::cases(new.language, &new.source);
     let what = "the test ends before this assertion is made, so it cannot fail: wait for it";
     let mut found = Vec::new();
-    for it in STARTS.find_iter(&new.source.bare).filter(|it| new.is_added(it.end().saturating_sub(1))) {
+    for it in
+        STARTS.find_iter(&new.source.bare).take(MOST).filter(|it| new.is_added(it.end().saturating_sub(1)))
+    {
         let open = it.end() - 1;
         let mut block = new.source.balanced(open);
         if new.language == Language::Go {
