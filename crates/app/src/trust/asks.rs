@@ -215,8 +215,9 @@ const GATES: &[Entry] = &[
     ("gates.*.check", Harmless),
     ("gates.*.report", Harmless),
     ("gates.*.kind", Harmless),
-    ("gates.*.severity", Harmless),
-    ("gates.*.enabled", Harmless),
+    // These can turn off a gate of the user.
+    ("gates.*.severity", HarmlessAs(&["error"], What::LessSafe)),
+    ("gates.*.enabled", HarmlessAs(&["true"], What::LessSafe)),
     ("gates.*.timeout", Harmless),
     ("gates.*.output", Harmless),
     ("gates.*.parallel", Harmless),
