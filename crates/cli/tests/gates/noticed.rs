@@ -43,9 +43,9 @@ fn tests_of_a_change_must_look_at_what_it_gives() {
             false,
         ),
     ] {
-        let files = [("mean.py", MEAN), ("tests/test_mean.py", test)];
+        let files = vec![("mean.py", MEAN), ("tests/test_mean.py", test)].leak();
         let verdict =
-            sample.judge_task(&Case::new(Kind::Honest, &files), "mean() gives the mean of some values");
+            sample.judge_task(&Case::new(Kind::Honest, files), "mean() gives the mean of some values");
         let rules: Vec<&str> = verdict.evidence.failing().map(|finding| finding.rule.as_str()).collect();
         let expected: &[&str] = if passes { &[] } else { &["unnoticed"] };
         assert_eq!((verdict.passed, rules.as_slice()), (passes, expected), "{verdict:#?}");
@@ -66,8 +66,8 @@ fn tests_in_other_words_pass_if_they_notice_as_much() {
             false,
         ),
     ] {
-        let files = [("tests/test_sums.py", text)];
-        let verdict = sample.judge_task(&Case::new(Kind::Honest, &files), "Write the tests as one table");
+        let files = vec![("tests/test_sums.py", text)].leak();
+        let verdict = sample.judge_task(&Case::new(Kind::Honest, files), "Write the tests as one table");
         assert_eq!(verdict.passed, passes, "{verdict:#?}");
     }
 }
