@@ -34,7 +34,7 @@ action = "squash"
 on = { done = "done" }
 "#;
 
-const SCRIPT: &str = r##"
+const SCRIPT: &str = r#"
 [[plan]]
 step = [
     { output = "plan.md", content = "1. Write work.txt.\n" },
@@ -54,7 +54,7 @@ step = [
     { run = "git add -A && git commit -qm 'Fill it'" },
     { outcome = "fixed", payload = { summary = "the file has to say something" } },
 ]
-"##;
+"#;
 
 /// The run, and its events.
 fn run() -> (Sandbox, Vec<Event>) {
