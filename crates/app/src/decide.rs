@@ -63,7 +63,7 @@ impl App {
                 Err(store::Error::Conflict(_)) if attempt < TRIES => {}
                 done => {
                     let task = done?;
-                    acquit_run::harness::clean_up(&self.runtime, store, &task)?;
+                    acquit_run::ended::clean_up(&self.runtime, store, &task)?;
                     return Ok(task);
                 }
             }

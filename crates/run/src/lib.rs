@@ -9,6 +9,7 @@ pub mod agent;
 pub mod base;
 pub mod checkout;
 mod client;
+pub mod ended;
 mod event_lines;
 pub mod external_pull_request;
 mod fault;

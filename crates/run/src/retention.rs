@@ -162,7 +162,7 @@ pub fn sweep(
             Err(error) => return Err(error),
         };
         if wish == Wish::Clean {
-            harness::clean_up(runtime, store, &task)?;
+            crate::ended::clean_up(runtime, store, &task)?;
         }
         let legs = store.legs(id)?;
         let ended = legs.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);

@@ -20,7 +20,7 @@ pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
             Ok(task) => {
                 count += 1;
                 end_replaced(runtime, &leg);
-                crate::harness::clean_up(runtime, store, &task)?;
+                crate::ended::clean_up(runtime, store, &task)?;
             }
             // Someone else was faster, or the harness is alive and has just written.
             Err(Error::Conflict(_) | Error::Fenced(_)) => {}

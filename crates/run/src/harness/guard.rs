@@ -1,15 +1,13 @@
 //! Checks for secrets wherever work leaves the workspace: commits of a leg, saved attempts, publishing.
 
-use std::collections::BTreeSet;
-
 use acquit_core::definition::Definition;
 use acquit_core::event::Level;
 use acquit_core::failure::kind;
 use acquit_core::leg::Ending;
 use acquit_core::secret::Source;
 use acquit_core::task::Task;
-use acquit_core::workflow::Work;
 
+use crate::ended::granted;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::runtime::Runtime;
@@ -36,15 +34,6 @@ pub(crate) fn redactor(runtime: &Runtime, definition: &Definition, task: &Task) 
     known.with(&granted_by_command(runtime, definition, task))
 }
 
-/// Returns the same, unless a secret that the task was granted is not known here any more.
-pub(super) fn whole_redactor(runtime: &Runtime, definition: &Definition, task: &Task) -> Option<Redactor> {
-    let vault = Vault::new(&definition.config, &runtime.environment, &runtime.spawner);
-    let names = granted(definition, task);
-    let secrets: Result<Vec<Secret>, _> = names.into_iter().map(|name| vault.resolve(name)).collect();
-    let known = secrets::known(&vault, &definition.config, &runtime.environment);
-    secrets.ok().map(|secrets| known.with(&secrets))
-}
-
 /// Returns the secrets that a command granted to legs of a task. Leaves out what the command cannot provide now; a
 /// stage that needs it will report that.
 fn granted_by_command(runtime: &Runtime, definition: &Definition, task: &Task) -> Vec<Secret> {
@@ -53,20 +42,6 @@ fn granted_by_command(runtime: &Runtime, definition: &Definition, task: &Task) -
     let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
     let names = granted(definition, task).into_iter().filter(by_command);
     names.filter_map(|name| vault.resolve(name).ok()).collect()
-}
-
-/// Returns the names of the secrets that legs of a task were granted.
-fn granted<'d>(definition: &'d Definition, task: &Task) -> BTreeSet<&'d String> {
-    let config = &definition.config;
-    let mut names = BTreeSet::new();
-    for past in &task.past {
-        let stage = definition.workflow.stage(past.entry.stage.as_str());
-        let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { continue };
-        let agent = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
-        let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
-        names.extend(own.iter().chain(&work.secrets));
-    }
-    names
 }
 
 /// Ends the leg if its work contains a secret. Keeps nothing of that work, because everything that is kept gets

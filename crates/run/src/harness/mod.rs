@@ -11,7 +11,6 @@ mod artifacts;
 mod backoff;
 mod earlier_files;
 mod end;
-mod ended;
 mod guard;
 mod perform;
 mod preview;
@@ -44,7 +43,6 @@ use crate::secrets::{self, Vault};
 use crate::trusted_definitions::{self, Untrusted};
 
 pub use acquit_core::failure::chain;
-pub use ended::clean_up;
 pub use preview::preview;
 
 pub use crate::leg::LEASE;
@@ -196,7 +194,7 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
     fault::after(Step::Handoff, &runtime.environment);
     // Best effort: the next leg writes it again.
     let _ = progress::write(runtime, &task);
-    ended::clean_up_with(runtime, &definition, &task);
+    crate::ended::clean_up_with(runtime, &definition, &task);
     if matches!(task.state, State::Ended { .. } | State::Blocked { .. }) {
         // Release tasks that waited for this one at once. If this fails, the supervisor finds them.
         let _ = crate::supervise::release(ctx.store);

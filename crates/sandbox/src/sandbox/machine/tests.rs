@@ -184,7 +184,7 @@ fn the_profile_for_apparmor_names_the_program_whatever_its_path() {
     // The line of the profile, as the shell passes it to printf.
     for (program, line) in [
         ("/opt/acquit", r#"'profile acquit "/opt/acquit" flags=(unconfined) {'"#),
-        ("/home/o'neil/a b/acquit", r#"'profile acquit "/home/o'\''neil/a b/acquit" flags=(unconfined) {'"#),
+        ("/opt/o'neil/a b/acquit", r#"'profile acquit "/opt/o'\''neil/a b/acquit" flags=(unconfined) {'"#),
         (r#"/x/{a,b}*[c]"\"#, r#"'profile acquit "/x/\{a,b\}\*\[c\]\"\\" flags=(unconfined) {'"#),
         ("/x/'; id; '", r#"'profile acquit "/x/'\''; id; '\''" flags=(unconfined) {'"#),
     ] {

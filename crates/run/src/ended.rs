@@ -1,14 +1,16 @@
 //! Cleans up after a task that has ended, whoever ended it: its last harness, a person, or the supervisor.
 
+use std::collections::BTreeSet;
+
 use acquit_core::definition::Definition;
 use acquit_core::ids::LegId;
 use acquit_core::leg::Ending;
 use acquit_core::store::{self, Store};
 use acquit_core::task::{End, State, Task};
+use acquit_core::workflow::Work;
 
-use super::guard;
 use crate::runtime::Runtime;
-use crate::secrets::Redactor;
+use crate::secrets::{self, Redactor, Secret, Vault};
 use crate::trusted_definitions;
 use crate::workspace::remove_folder;
 
@@ -27,7 +29,7 @@ pub fn clean_up(runtime: &Runtime, store: &mut dyn Store, task: &Task) -> store:
 }
 
 /// Like [`clean_up`], in the harness, which knows the definition that it ran with.
-pub(super) fn clean_up_with(runtime: &Runtime, definition: &Definition, task: &Task) {
+pub(crate) fn clean_up_with(runtime: &Runtime, definition: &Definition, task: &Task) {
     if is_due(runtime, task) {
         clean(runtime, Some(definition), task);
     }
@@ -62,7 +64,7 @@ fn clean(runtime: &Runtime, definition: Option<&Definition>, task: &Task) {
         .filter(|folder| folder.is_dir())
         .collect();
     if homes.is_dir() || !lost.is_empty() {
-        let redactor = definition.and_then(|definition| guard::whole_redactor(runtime, definition, task));
+        let redactor = definition.and_then(|definition| whole_redactor(runtime, definition, task));
         let is_clean = |folder: &std::path::Path| {
             redactor.as_ref().is_some_and(|redactor: &Redactor| redactor.folder(folder).is_ok())
                 || remove_folder(folder).is_ok()
@@ -78,4 +80,28 @@ fn clean(runtime: &Runtime, definition: Option<&Definition>, task: &Task) {
     if whole {
         let _ = std::fs::write(runtime.task_folder(task.id()).join(CLEANED), legs(task));
     }
+}
+
+/// Returns a redactor for every secret that a task may have left anywhere. `None` if one that it was granted is not known
+/// here any more.
+fn whole_redactor(runtime: &Runtime, definition: &Definition, task: &Task) -> Option<Redactor> {
+    let vault = Vault::new(&definition.config, &runtime.environment, &runtime.spawner);
+    let names = granted(definition, task);
+    let secrets: Result<Vec<Secret>, _> = names.into_iter().map(|name| vault.resolve(name)).collect();
+    let known = secrets::known(&vault, &definition.config, &runtime.environment);
+    secrets.ok().map(|secrets| known.with(&secrets))
+}
+
+/// Returns the names of the secrets that legs of a task were granted.
+pub(crate) fn granted<'d>(definition: &'d Definition, task: &Task) -> BTreeSet<&'d String> {
+    let config = &definition.config;
+    let mut names = BTreeSet::new();
+    for past in &task.past {
+        let stage = definition.workflow.stage(past.entry.stage.as_str());
+        let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { continue };
+        let agent = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
+        let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
+        names.extend(own.iter().chain(&work.secrets));
+    }
+    names
 }
