@@ -15,8 +15,8 @@ use acquit_core::results::{Known, Merged, TestId};
 use acquit_core::time::Span;
 
 use super::sides::Doings;
-use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
+use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};

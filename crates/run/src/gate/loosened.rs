@@ -8,8 +8,8 @@ use acquit_core::time::Span;
 
 use super::earlier::{Beside, LEAST_TIME, PATIENCE, Run};
 use super::sides::Doings;
-use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
+use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Become, LockedWorkspace};
