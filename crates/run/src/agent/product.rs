@@ -263,15 +263,47 @@ pub(crate) fn loads(adapter: &Adapter) -> Vec<String> {
         .filter(|facts| starts(facts.program))
         .flat_map(|facts| -> Vec<String> { names(facts) })
         .collect();
-    // `sh scripts/agent.sh` runs a file of the tree. A word without a dot or slash is a program of `PATH`.
-    let is_path = |word: &&str| {
+    all.extend(executed(&words));
+    all
+}
+
+/// Programs that execute the file after them.
+const RUNNERS: &[&str] = &[
+    ".", "ash", "bash", "bun", "command", "dash", "deno", "env", "exec", "fish", "ksh", "node", "nohup",
+    "perl", "php", "python", "python3", "ruby", "run", "sh", "source", "tsx", "zsh",
+];
+
+/// Returns the files of the tree that a command executes: `sh scripts/agent.sh`, `./agent`. A file that it only names
+/// (`echo done > notes.md`) is work like any other.
+fn executed(words: &[&str]) -> Vec<String> {
+    let is_path = |word: &str| {
         let plain = |char: char| char.is_ascii_alphanumeric() || "._-/+".contains(char);
+        // A word without a dot or slash is a program of `PATH`.
         word.contains(['.', '/'])
             && !word.starts_with(['-', '/'])
             && word.chars().all(plain)
             && !word.split('/').any(|part| matches!(part, "" | "." | ".."))
     };
-    all.extend(words.iter().map(|word| word.trim_start_matches("./")).filter(is_path).map(str::to_owned));
+    let mut all = Vec::new();
+    let mut begins = true;
+    for word in words {
+        if word.contains(char::is_whitespace) {
+            // A line for `sh -c`.
+            all.extend(executed(&word.split_whitespace().collect::<Vec<_>>()));
+        }
+        let ends = word.ends_with([';', '|', '&', '(', '{']);
+        let word = word.trim_end_matches([';', '|', '&', ')', '}']).trim_start_matches(['(', '{']);
+        let file = word.trim_start_matches("./");
+        if begins && is_path(file) {
+            all.push(file.to_owned());
+        }
+        let is_runner =
+            Path::new(word).file_name().is_some_and(|name| RUNNERS.iter().any(|runner| name == *runner));
+        let is_assignment = word.contains('=');
+        begins = ends
+            || word == "."
+            || (begins && (is_runner || is_assignment || word.starts_with('-') || word.is_empty()));
+    }
     all
 }
 
@@ -332,6 +364,23 @@ mod tests {
             });
             let row = format!("| {} | {} |", product.name(), cells.join(" | "));
             assert!(docs.lines().any(|line| line == row), "missing in docs/agents.md: {row}");
+        }
+    }
+
+    #[test]
+    fn files_that_a_command_executes_are_told_from_those_that_it_names() {
+        let of = |line: &str| executed(&line.split_whitespace().collect::<Vec<_>>());
+        for line in
+            ["sh tools/agent.sh", "./tools/agent.sh --print", "true; exec sh -eu ./tools/agent.sh x.md"]
+        {
+            assert_eq!(of(line), ["tools/agent.sh"], "{line}");
+        }
+        assert_eq!(of("A=1 python3 -u agent.py | . lib/end.sh"), ["agent.py", "lib/end.sh"]);
+        assert_eq!(executed(&["sh", "-c", "test -e x.md && ./agent.sh > out.txt"]), ["agent.sh"]);
+        for line in
+            ["echo work > work.txt", "my-agent --config agent.toml", "cat notes.md; echo x > sub/y.txt"]
+        {
+            assert!(of(line).is_empty(), "{line}");
         }
     }
 
