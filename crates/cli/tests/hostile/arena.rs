@@ -414,6 +414,7 @@ mode = "implement"
 agent = "AGENT"
 timeout = "LIMIT"
 output = "8MiB"
+refused = "tell"
 gates = [LIST]
 on = { pr_ready = "deliver" }
 [stages.deliver]

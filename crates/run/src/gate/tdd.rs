@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use acquit_core::gate::check::{Phases, Tdd};
 use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight, rule};
-use acquit_core::proof::{Ran, Seen, Tree, independent, inline, judge, red_by_judge, words};
+use acquit_core::proof::{How, Ran, Seen, Tree, independent, inline, judge, red_by_judge, words};
 use acquit_core::results::{Known, Merged, TestId};
 
 use super::neighbours::{self, Trees};
@@ -144,7 +144,11 @@ impl Judge for Tdd {
             let turned = judge(&seen, self.red, self.weak);
             let trees = Trees { without: &scratch, base: &base, with: &fresh, head: &head, tests: &tests };
             evidence.add(neighbours::look(ctx, job, (&suite, self), workspace, &trees, &mut spent, &turned)?);
+            // A test that crashed or hung without the change looks at what the change does by coming to its end.
+            let by_end = [How::CrashRed.rule(), How::TimeoutRed.rule()];
+            let ends = turned.findings.iter().any(|finding| by_end.contains(&finding.rule.as_str()));
             if let Tree::Ran(now) = &seen.green
+                && !ends
                 && evidence.failing().chain(turned.failing()).next().is_none()
             {
                 let tests = proving(&seen.red, counting(&seen.base, &seen.red, &now.merged));
