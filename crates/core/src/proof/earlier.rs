@@ -138,21 +138,6 @@ impl Edited {
         }
     }
 
-    /// Whether a test's own text is another one, or gone.
-    pub fn names(&self, id: &TestId) -> bool {
-        Self::has(&self.tests, id)
-    }
-
-    /// Whether code or values beside the tests are other ones.
-    pub fn touches_helpers(&self) -> bool {
-        !self.helpers.is_empty() || self.values
-    }
-
-    /// What the edited tests said before and say now.
-    pub fn said(&self) -> String {
-        self.texts.values().map(String::as_str).collect::<Vec<_>>().join("\n")
-    }
-
     fn has(names: &BTreeSet<String>, id: &TestId) -> bool {
         names.iter().any(|name| is_called(&id.name, name))
     }

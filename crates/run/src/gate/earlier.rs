@@ -15,8 +15,8 @@ use acquit_core::results::{Known, Merged, TestId};
 use acquit_core::time::Span;
 
 use super::sides::Doings;
+use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
-use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};
@@ -34,10 +34,10 @@ const MOST_BROKEN: usize = 400;
 const MOST_TIME: u64 = 10 * 60 * 1000;
 
 /// How much longer than the tests of the change those of broken code may run: they may never end.
-pub(super) const PATIENCE: u64 = 3;
+const PATIENCE: u64 = 3;
 
 /// And at least this long: compilers start anew.
-pub(super) const LEAST_TIME: u64 = 60 * 1000;
+const LEAST_TIME: u64 = 60 * 1000;
 
 /// How many tests are named that do not notice broken code any more.
 const NAMED: usize = 5;
@@ -56,16 +56,16 @@ pub(super) struct Ends<'a> {
 
 /// What a change does to what its tests consist of.
 #[derive(Default)]
-pub(super) struct Beside {
+struct Beside {
     /// Tests, helpers and settings of runners, as they are on the base.
     code: Vec<(String, Become)>,
     /// The tests of the base that stand in source files, to be put on the code there.
     inline: Vec<(String, Stored, String)>,
     /// What tests read, as it is on the base.
-    pub(super) data: Vec<(String, Become)>,
+    data: Vec<(String, Become)>,
     /// What was changed in it.
     lines: String,
-    pub(super) edited: Edited,
+    edited: Edited,
     /// Whether anything else was changed.
     others: bool,
 }
@@ -126,11 +126,7 @@ pub(super) fn look(
 }
 
 impl Beside {
-    pub(super) fn of(
-        workspace: &LockedWorkspace,
-        doings: &Doings,
-        changed: Vec<Changed>,
-    ) -> Result<Self, LegAbort> {
+    fn of(workspace: &LockedWorkspace, doings: &Doings, changed: Vec<Changed>) -> Result<Self, LegAbort> {
         let mut beside = Self::default();
         let mut files = Vec::new();
         let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
@@ -190,7 +186,7 @@ impl Beside {
     }
 
     /// The tests, helpers and settings of the base over some files of the change.
-    pub(super) fn files(
+    fn files(
         &self,
         workspace: &LockedWorkspace,
         over: &[(String, Become)],
@@ -215,18 +211,18 @@ impl Beside {
 }
 
 /// Where trees that are put together run.
-pub(super) struct Run<'a, 'c, 'w> {
-    pub(super) ctx: &'a mut LegContext<'c>,
-    pub(super) job: &'a Job<'a>,
-    pub(super) workspace: &'a LockedWorkspace,
-    pub(super) scratch: &'a Scratch<'w>,
-    pub(super) head: &'a CommitId,
-    pub(super) spent: &'a mut Spent,
+struct Run<'a, 'c, 'w> {
+    ctx: &'a mut LegContext<'c>,
+    job: &'a Job<'a>,
+    workspace: &'a LockedWorkspace,
+    scratch: &'a Scratch<'w>,
+    head: &'a CommitId,
+    spent: &'a mut Spent,
 }
 
 impl Run<'_, '_, '_> {
     /// Runs the change with other files. `None` if no test ran.
-    pub(super) fn once(
+    fn once(
         &mut self,
         suite: &Suite<'_>,
         files: &[(String, Become)],
@@ -240,20 +236,6 @@ impl Run<'_, '_, '_> {
             Tree::Ran(ran) if ran.merged.results.executed() > 0 => Some(ran),
             Tree::Ran(_) | Tree::NotBuilt(_) => None,
         })
-    }
-
-    /// The files of the change that are code, with their texts.
-    pub(super) fn sources(&self) -> Result<Vec<(String, Stored, String)>, LegAbort> {
-        let is_code = |path: &str| {
-            Language::of(path).is_some() && part(path) == Part::Other && !judge::judges(path, None, None, &[])
-        };
-        let mut sources = Vec::new();
-        for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
-            if let Some(text) = self.workspace.text(&stored)? {
-                sources.push((path, stored, text));
-            }
-        }
-        Ok(sources)
     }
 
     /// Runs the tests as they were and as they are on code that is broken in the same way.
@@ -273,7 +255,15 @@ impl Run<'_, '_, '_> {
         let timeout = Span::from(least.min(u64::from(suite.gate.timeout)));
         let gate = Gate { timeout, ..suite.gate.clone() };
         let suite = Suite { gate: &gate, ..*suite };
-        let sources = self.sources()?;
+        let is_code = |path: &str| {
+            Language::of(path).is_some() && part(path) == Part::Other && !judge::judges(path, None, None, &[])
+        };
+        let mut sources = Vec::new();
+        for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
+            if let Some(text) = self.workspace.text(&stored)? {
+                sources.push((path, stored, text));
+            }
+        }
         let began = self.spent.took;
         for way in Way::ALL {
             if self.spent.took > began && self.spent.took - began + 2 * took > MOST_TIME {

@@ -2,7 +2,6 @@
 
 mod promised;
 mod settings;
-mod silent;
 mod tests;
 
 use acquit_core::check::Finding;
