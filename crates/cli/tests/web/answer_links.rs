@@ -141,6 +141,7 @@ fn a_real_ntfy_server_gets_a_question_whose_link_answers_once_and_is_told_that_s
     let told = until("the phone is told", || ntfy.messages().into_iter().nth(1));
     assert_eq!((&told["sequence_id"], &told["priority"]), (&asked["sequence_id"], &1.into()), "{told}");
     assert_eq!(told["title"], "T-1 answered: Paint it", "{told}");
-    assert!(told["message"].as_str().unwrap().contains("link sent to phone: blue"), "{told}");
+    // Not what: an answer may be a password.
+    assert!(told["message"].as_str().unwrap().ends_with("link sent to phone answered"), "{told}");
     assert!(told.get("actions").is_none(), "{told}");
 }
