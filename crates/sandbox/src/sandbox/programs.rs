@@ -5,7 +5,7 @@
 //! needs according to the kind of its location. Never show the directory that merely contains it: that may be a
 //! checkout with an `.env`, or `~/Documents`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -32,12 +32,17 @@ pub(super) struct Programs<'a> {
     home: &'a Path,
     /// The home and the directory that belongs to acquit, as they are written and as they really are.
     private: [PathBuf; 4],
+    /// Directories whose programs were shown with what they need.
+    shown: HashSet<PathBuf>,
+    /// Which directories are in a checkout.
+    checkouts: HashMap<PathBuf, bool>,
 }
 
 impl<'a> Programs<'a> {
     pub(super) fn new(view: &'a mut View, home: &'a Path, own: &Path) -> Self {
         let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-        Self { view, home, private: [home.to_owned(), real(home), own.to_owned(), real(own)] }
+        let private = [home.to_owned(), real(home), own.to_owned(), real(own)];
+        Self { view, home, private, shown: HashSet::new(), checkouts: HashMap::new() }
     }
 
     /// Shows the programs of each directory in a list such as `PATH`.
@@ -62,19 +67,25 @@ impl<'a> Programs<'a> {
             return;
         }
         let entries = fs::read_dir(&real).into_iter().flatten().flatten().take(MOST);
-        let mut entries: Vec<PathBuf> = entries.map(|entry| folder.join(entry.file_name())).collect();
+        let mut entries: Vec<(PathBuf, bool)> = entries
+            .map(|entry| {
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                (folder.join(entry.file_name()), is_link)
+            })
+            .collect();
         entries.sort();
+        let is_installed = is_environment(&real) || !self.is_in_checkout(&real);
         // One directory is shown sooner than a hundred files.
-        let is_shown = is_bin(&real) || entries.iter().all(|entry| is_program(entry));
-        if is_shown && (is_environment(&real) || !self.is_in_checkout(&real)) {
+        let all_programs = || is_bin(&real) || entries.iter().all(|(entry, _)| is_program(entry));
+        if self.view.shows(&real) || (is_installed && all_programs()) {
             self.view.show(folder, What::Read);
-            if is_bin(&real) {
+            if is_installed && is_bin(&real) {
                 self.prefix(&real);
             }
             // The directory itself is shown; only symlinks lead elsewhere.
-            entries.retain(|entry| entry.is_symlink());
+            entries.retain(|(_, is_link)| *is_link);
         }
-        for program in entries.iter().filter(|entry| is_program(entry)) {
+        for (program, _) in entries.iter().filter(|(entry, _)| is_program(entry)) {
             self.program(program);
         }
     }
@@ -90,7 +101,10 @@ impl<'a> Programs<'a> {
             return;
         }
         let Some(folder) = real.parent() else { return };
-        if self.is_too_much(folder) || (self.is_in_checkout(folder) && !is_environment(folder)) {
+        if !self.shown.insert(folder.to_owned())
+            || self.is_too_much(folder)
+            || (self.is_in_checkout(folder) && !is_environment(folder))
+        {
             return;
         }
         if is_bin(folder) {
@@ -132,10 +146,18 @@ impl<'a> Programs<'a> {
     }
 
     /// Returns whether a directory is in a checkout. A home that is one itself, for its dotfiles, does not count.
-    fn is_in_checkout(&self, folder: &Path) -> bool {
-        let inside = folder.ancestors().take_while(|folder| !self.home.starts_with(folder));
-        let has = |folder: &Path, name| folder.join(name).symlink_metadata().is_ok();
-        inside.into_iter().any(|folder| [".git", ".jj", ".hg", ".svn"].iter().any(|name| has(folder, name)))
+    fn is_in_checkout(&mut self, folder: &Path) -> bool {
+        if self.home.starts_with(folder) {
+            return false;
+        }
+        if let Some(known) = self.checkouts.get(folder) {
+            return *known;
+        }
+        let has = |name: &&str| folder.join(name).symlink_metadata().is_ok();
+        let is = [".git", ".jj", ".hg", ".svn"].iter().any(has)
+            || folder.parent().is_some_and(|parent| self.is_in_checkout(parent));
+        self.checkouts.insert(folder.to_owned(), is);
+        is
     }
 }
 
@@ -178,4 +200,51 @@ fn modules(program: &Path) -> Option<PathBuf> {
     let first = outermost.join(names.next()?);
     let is_scope = first.file_name()?.to_string_lossy().starts_with('@');
     Some(if is_scope { first.join(names.next()?) } else { first })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Entry;
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn write_program(file: &Path) {
+        fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
+        fs::write(file, "#!/bin/sh\n").expect("a program");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+
+    fn shown(home: &Path, visible: &[&Path], path: &str) -> Vec<Entry> {
+        let mut view = View::new();
+        for place in visible {
+            view.show(place, What::Read);
+        }
+        Programs::new(&mut view, home, &home.join(".acquit")).of_path(Some(OsStr::new(path)));
+        view.entries
+    }
+
+    #[test]
+    fn programs_of_a_checkout_are_shown_one_by_one_unless_their_directory_is_visible() {
+        let place = tempfile::tempdir().expect("a folder");
+        let home = fs::canonicalize(place.path()).expect("a folder").join("home");
+        let pyenv = home.join(".pyenv");
+        let (shims, tool) = (pyenv.join("shims"), home.join("opt/tool/bin/tool"));
+        fs::create_dir_all(pyenv.join(".git")).expect("a folder");
+        for name in ["pip", "python"] {
+            write_program(&shims.join(name));
+        }
+        write_program(&tool);
+        symlink(&tool, shims.join("tool")).expect("a symlink");
+        let path = shims.display().to_string();
+        let link = Entry { at: shims.join("tool"), what: What::Link { to: tool.clone() } };
+
+        let beside = [Entry::read(shims.join("pip")), Entry::read(shims.join("python"))];
+        let linked = [link, Entry::read(&tool), Entry::read(tool.parent().expect("a parent"))];
+        let expected: Vec<Entry> = beside.into_iter().chain(linked.clone()).collect();
+        assert_eq!(shown(&home, &[], &path), expected);
+
+        // A version manager's directory is visible as a whole; only the symlink leads elsewhere.
+        let expected: Vec<Entry> = [Entry::read(&shims)].into_iter().chain(linked).collect();
+        assert_eq!(shown(&home, &[&shims], &path), expected);
+    }
 }

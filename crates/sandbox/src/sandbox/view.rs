@@ -1,5 +1,6 @@
 //! Builds the entries of a policy: the real path of every place to show, and the symlinks on the way.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,25 +11,35 @@ use super::{Entry, What};
 /// Maximum number of symlinks to follow, as in the kernel.
 const MOST_LINKS: usize = 40;
 
+/// Never shown: it has the processes of the whole machine.
+const PROC: &str = "/proc";
+
 /// The entries so far.
 pub(super) struct View {
     pub(super) entries: Vec<Entry>,
     /// Directories that sandboxed programs write to. Follow no symlink in them: a planted one would show the next
     /// program whatever the last one chose.
     written: Vec<PathBuf>,
+    /// Where the symlinks among the paths that were resolved so far point to. Most paths share their parents.
+    links: HashMap<PathBuf, Option<PathBuf>>,
 }
 
 impl View {
     /// Creates an empty list.
     pub(super) fn new() -> Self {
-        Self { entries: Vec::new(), written: Vec::new() }
+        Self { entries: Vec::new(), written: Vec::new(), links: HashMap::new() }
     }
 
     /// Stops following symlinks in this directory.
     pub(super) fn distrust(&mut self, folder: &Path) {
-        if let Some(real) = resolve(folder, &self.written, |_, _| {}) {
+        if let Some(real) = self.resolve(folder, &mut Vec::new()) {
             self.written.push(real);
         }
+    }
+
+    /// Returns whether a real path is visible already, read-only.
+    pub(super) fn shows(&self, real: &Path) -> bool {
+        matches!(self.around(real), Some(What::Read))
     }
 
     /// Shows a path if it exists on this machine.
@@ -41,9 +52,7 @@ impl View {
     /// Shows a path at its real location, with the symlinks on the way. Returns the real path.
     pub(super) fn show(&mut self, place: &Path, what: What) -> Option<PathBuf> {
         let mut links = Vec::new();
-        let real = resolve(place, &self.written, |at, to| {
-            links.push(Entry { at: at.to_owned(), what: What::Link { to: to.to_owned() } });
-        })?;
+        let real = self.resolve(place, &mut links)?;
         for link in links {
             if !self.entries.contains(&link) {
                 self.entries.push(link);
@@ -65,7 +74,7 @@ impl View {
             | What::Scratch
             | What::Link { .. } => true,
         };
-        if real.parent().is_some() && is_needed {
+        if real.parent().is_some() && is_needed && !is_in(&real, Path::new(PROC)) {
             self.entries.push(Entry { at: real.clone(), what });
         }
         Some(real)
@@ -76,29 +85,35 @@ impl View {
         let covers = |entry: &&Entry| !matches!(entry.what, What::Link { .. }) && is_in(real, &entry.at);
         self.entries.iter().rfind(covers).map(|entry| &entry.what)
     }
-}
 
-/// Resolves a path. Calls `link` with each symlink on the way and its target. `None` if a symlink may be planted.
-fn resolve(place: &Path, written: &[PathBuf], mut link: impl FnMut(&Path, &Path)) -> Option<PathBuf> {
-    let mut links = 0;
-    let mut real = PathBuf::from("/");
-    let mut rest = plain(place);
-    while let Some(name) = rest.pop() {
-        let next = real.join(&name);
-        match fs::read_link(&next) {
-            Ok(to) if links < MOST_LINKS => {
-                if written.iter().any(|folder| is_in(&next, folder)) {
-                    return None;
-                }
-                links += 1;
-                rest.append(&mut plain(&real.join(&to)));
-                link(&next, &to);
-                real = PathBuf::from("/");
+    /// Resolves a path. Appends the symlinks on the way to `found`. `None` if a symlink may be planted.
+    fn resolve(&mut self, place: &Path, found: &mut Vec<Entry>) -> Option<PathBuf> {
+        let mut followed = 0;
+        let mut real = PathBuf::from("/");
+        let mut rest = plain(place);
+        while let Some(name) = rest.pop() {
+            let next = real.join(&name);
+            // The sandbox has a `/proc` with symlinks of its own, such as the one that `/etc/mtab` leads to.
+            if is_in(&next, Path::new(PROC)) {
+                real = next;
+                continue;
             }
-            _ => real = next,
+            let link = self.links.entry(next.clone()).or_insert_with(|| fs::read_link(&next).ok());
+            match link {
+                Some(to) if followed < MOST_LINKS => {
+                    if self.written.iter().any(|folder| is_in(&next, folder)) {
+                        return None;
+                    }
+                    followed += 1;
+                    rest.append(&mut plain(&real.join(&to)));
+                    found.push(Entry { at: next, what: What::Link { to: to.clone() } });
+                    real = PathBuf::from("/");
+                }
+                _ => real = next,
+            }
         }
+        Some(real)
     }
-    Some(real)
 }
 
 /// Returns whether a path is `folder` or below it. Compares bytes, as both are normalized and this runs thousands of
@@ -120,4 +135,36 @@ fn plain(path: &Path) -> Vec<OsString> {
     }
     names.reverse();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symlinks_into_proc_are_shown_and_not_resolved() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = fs::canonicalize(place.path()).expect("a folder");
+        let mtab = folder.join("mtab");
+        std::os::unix::fs::symlink("/proc/self/mounts", &mtab).expect("a symlink");
+        let mut view = View::new();
+        view.show(&mtab, What::Read);
+        let to = PathBuf::from("/proc/self/mounts");
+        assert_eq!(view.entries, [Entry { at: mtab, what: What::Link { to } }]);
+    }
+
+    #[test]
+    fn a_symlink_in_a_folder_that_programs_write_to_is_not_followed() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = fs::canonicalize(place.path()).expect("a folder");
+        let (shown, cache) = (folder.join("shown"), folder.join("cache"));
+        for folder in [&shown, &cache] {
+            fs::create_dir(folder).expect("a folder");
+        }
+        std::os::unix::fs::symlink(&shown, cache.join("planted")).expect("a symlink");
+        let mut view = View::new();
+        assert_eq!(view.show(&cache.join("planted"), What::Read), Some(shown.clone()));
+        view.distrust(&cache);
+        assert_eq!(view.show(&cache.join("planted"), What::Read), None);
+    }
 }
