@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use acquit_core::config::Config;
 use acquit_core::event::{About, Body, Level};
 use acquit_core::sandbox::{Host, Mode, Network};
+use acquit_sandbox::environment::Environment;
 
 use super::{Job, LegAbort, LegContext, WorkingTree, private, stage_home};
-use crate::process::Missing;
+use crate::process::{Missing, in_path};
 use crate::sandbox::{Commands, PROXY_PORT, Policy, Reach, default_policy};
 use crate::{network, registry};
 
@@ -200,8 +201,8 @@ pub(crate) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, Le
     Ok(command)
 }
 
-/// Writes the policy of a program that reads untrusted content: it sees the system's libraries and what is listed,
-/// keeps nothing and has no network.
+/// Writes the policy of a program that reads untrusted content: it sees the system's libraries, git and what is
+/// listed, but no toolchain and no other program of the user. It keeps nothing and has no network.
 pub(crate) fn seclude(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
@@ -209,10 +210,12 @@ pub(crate) fn seclude(
     aside: &Path,
     read: &[PathBuf],
 ) -> Result<(), LegAbort> {
+    let path = ctx.runtime.environment.get("PATH");
+    let git = path.and_then(|path| in_path(path, "git")).and_then(|git| Some(git.parent()?.into()));
     let made = default_policy::policy(default_policy::Surroundings {
         config: &Config { sandbox: job.definition.config.sandbox, ..Config::default() },
         home: Path::new("/nonexistent"),
-        environment: &ctx.runtime.environment,
+        environment: &Environment::new(git.map(|folder: OsString| ("PATH".into(), folder))),
         own: &ctx.runtime.home,
         repository: Some(job.source.owner().git_dir()),
         aside,
