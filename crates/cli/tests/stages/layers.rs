@@ -37,6 +37,35 @@ fn setup_runs_once_for_all_tasks_with_the_same_lock_file() {
     assert!(!sandbox.repo.git(&["ls-tree", "-r", "--name-only", &branch]).contains("deps"));
 }
 
+/// acquit's directory is below the home unless somebody moves it, and so is each layer of setup. The kernel refuses to lay
+/// one directory over another that contains it.
+#[test]
+fn downloads_of_setup_are_beside_the_users_own_where_acquit_lives_in_the_home() {
+    let downloads = "mkdir -p deps ~/.npm/_cacache ~/.cache/pip; \
+        for cache in .npm/_cacache .cache/pip; do echo made > ~/$cache/made; done;";
+    let setup = SETUP.replace("mkdir -p deps;", downloads);
+    let sees = "cat ~/.npm/_cacache/known ~/.npm/_cacache/made ~/.cache/pip/made ~/.cargo/registry/known";
+    let gate =
+        format!("test \\\"$({sees} | tr -d '\\n')\\\" = knownmademadeknown && echo x > ~/.npm/_cacache/gate");
+    let workflow = WORKFLOW.replace("test ! -e deps/evil", &gate);
+    let files = [("lock", "1\n"), ("hooks.d/one", "true\n"), (".gitignore", "*.pyc\n")];
+    let agent = format!("{sees} > work.txt && echo x > ~/.npm/_cacache/agent\n");
+    let sandbox = world(&setup, &workflow, &agent, &files);
+    let home = sandbox.place("home");
+    for cache in [".npm/_cacache", ".cargo/registry"] {
+        fs::create_dir_all(home.join(cache)).unwrap();
+        fs::write(home.join(cache).join("known"), "known\n").unwrap();
+    }
+    let own = home.join(".local/share/acquit").to_string_lossy().into_owned();
+    let sandbox = sandbox.with("ACQUIT_HOME", own);
+    sandbox.acquit(&["run", "One"]).must(0);
+    sandbox.acquit(&["run", "Two"]).must(0);
+    assert_eq!(setups(&sandbox), 1);
+    for name in [".npm/_cacache/made", ".npm/_cacache/gate", ".npm/_cacache/agent", ".cache/pip"] {
+        assert!(!home.join(name).exists(), "{name} is in the user's home");
+    }
+}
+
 #[test]
 fn code_of_an_agent_makes_no_layer_that_others_see() {
     // A script that setup runs is changed, and no lock file: the work is judged over the layer of the base.

@@ -188,23 +188,27 @@ fn show_toolchain(
     for cache in toolchain.cached().filter(|place| !private.is_at(place)) {
         let Ok(place) = fs::canonicalize(&cache) else { continue };
         let (whole, upper) = match &private.real_home {
-            home if is_plainly_in(home, &place) => (home.clone(), "over".to_owned()),
+            // Setup's directory is usually in the home, and the kernel refuses a layer inside of another. So with setup,
+            // each cache is a layer of its own.
+            home if setup.is_none() && is_plainly_in(home, &place) => (home.clone(), "over".to_owned()),
             _ => (place.clone(), format!("over{}", flat(&cache))),
         };
         aside.folder(&format!("{upper}.work"))?;
         let upper = aside.folder(&upper)?;
-        let what = match (setup, place.strip_prefix(&whole)) {
-            (Some(setup), Ok(inside)) if !inside.as_os_str().is_empty() => What::Layered {
-                lower: vec![setup.to_owned(), whole.clone()],
-                inside: inside.to_owned(),
-                upper,
-            },
-            // For a cache outside the home, setup's downloads are not kept.
-            _ => What::Overlaid { whole, upper },
+        let what = match setup.and_then(|setup| filled(setup, &place, &private.real_home)) {
+            Some(filled) => What::Layered { lower: vec![filled, place], inside: PathBuf::new(), upper },
+            None => What::Overlaid { whole, upper },
         };
         view.show(&cache, what);
     }
     Ok(())
+}
+
+/// Returns the directory with what setup added to a cache, if it did. For a cache outside the home, setup's downloads are
+/// not kept. Setup runs code of the repository, so follow no symlink that it left.
+fn filled(setup: &Path, cache: &Path, home: &Path) -> Option<PathBuf> {
+    let expected = fs::canonicalize(setup).ok()?.join(cache.strip_prefix(home).ok()?);
+    (expected.is_dir() && fs::canonicalize(&expected).is_ok_and(|real| real == expected)).then_some(expected)
 }
 
 /// Paths that no toolchain may be. A program that once could write to a cache may have left a symlink there.
@@ -261,5 +265,26 @@ impl Aside<'_> {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         io::Write::write_all(&mut file, text.as_bytes())?;
         Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_setup_added_to_a_cache_is_found_and_a_symlink_that_it_left_is_not_followed() {
+        let place = tempfile::tempdir().expect("a folder");
+        let home = fs::canonicalize(place.path()).expect("a folder").join("home");
+        let setup = home.join(".local/share/acquit/layers/1/home");
+        for folder in [home.join(".npm/_cacache"), home.join(".cache/pip"), setup.join(".npm/_cacache")] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        let found = |cache: &str| filled(&setup, &home.join(cache), &home);
+        assert_eq!(found(".npm/_cacache"), Some(setup.join(".npm/_cacache")));
+        assert_eq!(found(".cache/pip"), None);
+        std::os::unix::fs::symlink(&home, setup.join(".cache")).expect("a symlink");
+        assert_eq!(found(".cache/pip"), None);
+        assert_eq!(filled(&setup, Path::new("/opt/cache"), &home), None);
     }
 }
