@@ -10,6 +10,7 @@ use acquit_core::leg::Hold;
 use acquit_core::store::{self, Note, Pulse, Store};
 
 use super::LegAbort;
+use super::watchdog::Watchdog;
 use crate::fault;
 use crate::runtime::Runtime;
 use crate::secrets::Redactor;
@@ -44,6 +45,7 @@ pub(crate) struct LegContext<'a> {
     /// Time of the last request for the lease.
     beat: Duration,
     looked: Instant,
+    watchdog: Watchdog,
 }
 
 impl<'a> LegContext<'a> {
@@ -63,6 +65,7 @@ impl<'a> LegContext<'a> {
             step_began: began,
             beat: awake().saturating_sub(began.elapsed()),
             looked: Instant::now(),
+            watchdog: Watchdog::start(super::LEASE, awake, end_process),
         }
     }
 
@@ -104,7 +107,7 @@ impl<'a> LegContext<'a> {
     pub(crate) fn flush(&mut self) -> Result<(), store::Error> {
         if !self.notes.is_empty() {
             fault::outage("flush", &self.runtime.environment)?;
-            self.store.note(self.hold, &self.notes)?;
+            self.watchdog.call(|| self.store.note(self.hold, &self.notes))?;
             self.notes.clear();
         }
         Ok(())
@@ -113,7 +116,7 @@ impl<'a> LegContext<'a> {
     /// Writes a chunk of the transcript and the recorded events in one commit.
     pub(crate) fn transcribe(&mut self, chunk: &Chunk) -> Result<(), store::Error> {
         fault::outage("flush", &self.runtime.environment)?;
-        self.store.transcribe(self.hold, chunk, &self.usage, &self.notes)?;
+        self.watchdog.call(|| self.store.transcribe(self.hold, chunk, &self.usage, &self.notes))?;
         self.notes.clear();
         Ok(())
     }
@@ -125,12 +128,13 @@ impl<'a> LegContext<'a> {
         }
         self.looked = Instant::now();
         if self.since_beat() < HEARTBEAT {
-            return self.store.pulse(self.hold);
+            return self.watchdog.call(|| self.store.pulse(self.hold));
         }
         // The lease starts at some moment after this one.
         let asked = awake();
-        let pulse = self.store.heartbeat(self.hold, super::LEASE)?;
+        let pulse = self.watchdog.call(|| self.store.heartbeat(self.hold, super::LEASE))?;
         self.beat = asked;
+        self.watchdog.renewed(asked);
         Ok(pulse)
     }
 
@@ -138,6 +142,16 @@ impl<'a> LegContext<'a> {
     pub(crate) fn since_beat(&self) -> Duration {
         awake().saturating_sub(self.beat)
     }
+}
+
+/// Ends this process and with it the programs of its leg.
+fn end_process() {
+    // The log of the harness is all that is left to write to.
+    let _ = std::io::Write::write_all(
+        &mut std::io::stderr(),
+        b"error: the store does not answer, and the lease is almost over: the leg is left to another harness\n",
+    );
+    std::process::exit(1);
 }
 
 /// Returns the time since boot, including suspend: leases expire during suspend too.

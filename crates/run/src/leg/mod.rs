@@ -15,6 +15,7 @@ pub(crate) mod stage_home;
 pub(crate) mod stall;
 pub(crate) mod upstream;
 mod watch;
+mod watchdog;
 pub(crate) mod working_tree;
 
 use std::fs;

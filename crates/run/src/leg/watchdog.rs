@@ -1,0 +1,151 @@
+//! Ends the harness if the store does not answer until the lease is almost over.
+//!
+//! A store that refuses is noticed at once, and its agent is ended in time. But a connection can stay open and silent for
+//! good: a proxy hangs, a host is paused. The thread that waits for the answer is then the one that would end the agent,
+//! and another worker would start the leg a second time. So a thread of its own watches the calls. It ends the whole
+//! process: its programs end with it, and whoever claims the leg next continues from the last commit, as after a crash.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How long before the end of the lease the process ends. Later than the agent would be ended if the store refused.
+const MARGIN: Duration = Duration::from_secs(15);
+
+/// How often to look.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How long a call must have been waiting. After a machine has slept, all of them look late for a moment.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Stack of the thread, which only compares numbers.
+const STACK: usize = 64 * 1024;
+
+/// What the watching thread sees of a leg. Times are those of the caller's clock.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Milliseconds at the last renewal of the lease.
+    renewed: AtomicU64,
+    /// Number of calls of the store that began or ended: odd while one waits for its answer.
+    calls: AtomicU64,
+}
+
+/// Watches the calls of the store until it is dropped.
+pub(crate) struct Watchdog(Arc<Seen>);
+
+impl Watchdog {
+    /// Starts watching. `now` is a clock that counts while the machine sleeps, and `end` ends the process.
+    pub(crate) fn start(lease: Duration, now: fn() -> Duration, end: fn()) -> Self {
+        Self::looking(LOOK, PATIENCE, lease.saturating_sub(MARGIN), now, end)
+    }
+
+    fn looking(
+        look: Duration,
+        patience: Duration,
+        limit: Duration,
+        now: fn() -> Duration,
+        end: fn(),
+    ) -> Self {
+        let seen = Arc::new(Seen::default());
+        seen.renewed.store(millis(now()), Ordering::Relaxed);
+        let weak = Arc::downgrade(&seen);
+        let watch = move || watch(&weak, look, patience, limit, now, end);
+        // Without the thread, only a store that hangs is noticed too late.
+        let _ = std::thread::Builder::new().name("lease".to_owned()).stack_size(STACK).spawn(watch);
+        Self(seen)
+    }
+
+    /// Notes that the lease was renewed at this time.
+    pub(crate) fn renewed(&self, at: Duration) {
+        self.0.renewed.store(millis(at), Ordering::Relaxed);
+    }
+
+    /// Runs a call of the store.
+    pub(crate) fn call<T>(&self, call: impl FnOnce() -> T) -> T {
+        self.0.calls.fetch_add(1, Ordering::Relaxed);
+        let answer = call();
+        self.0.calls.fetch_add(1, Ordering::Relaxed);
+        answer
+    }
+}
+
+fn watch(
+    seen: &Weak<Seen>,
+    look: Duration,
+    patience: Duration,
+    limit: Duration,
+    now: fn() -> Duration,
+    end: fn(),
+) {
+    let mut waiting = (0, Duration::ZERO);
+    loop {
+        std::thread::sleep(look);
+        let Some(seen) = seen.upgrade() else { return };
+        let calls = seen.calls.load(Ordering::Relaxed);
+        // Add up the looks, not the time: the machine may have slept.
+        waiting = if calls == waiting.0 && calls % 2 == 1 {
+            (calls, waiting.1 + look)
+        } else {
+            (calls, Duration::ZERO)
+        };
+        let age = millis(now()).saturating_sub(seen.renewed.load(Ordering::Relaxed));
+        if waiting.1 >= patience && Duration::from_millis(age) >= limit {
+            end();
+            return;
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Instant;
+
+    use super::*;
+
+    const STEP: Duration = Duration::from_millis(5);
+
+    fn now() -> Duration {
+        static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        BEGAN.get_or_init(Instant::now).elapsed()
+    }
+
+    #[test]
+    fn a_call_without_an_answer_ends_the_process_before_its_lease_does() {
+        static ENDED: AtomicBool = AtomicBool::new(false);
+        let watchdog =
+            Watchdog::looking(STEP, 2 * STEP, 10 * STEP, now, || ENDED.store(true, Ordering::SeqCst));
+        let begin = Instant::now();
+        watchdog.call(|| {
+            while !ENDED.load(Ordering::SeqCst) {
+                assert!(begin.elapsed() < Duration::from_secs(20), "it was never ended");
+                std::thread::sleep(STEP);
+            }
+        });
+        assert!(begin.elapsed() >= 10 * STEP, "it was ended after {:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn neither_renewed_leases_nor_calls_that_are_answered_end_it() {
+        static ENDED: AtomicBool = AtomicBool::new(false);
+        // A limit of nothing: only that calls are answered keeps it alive.
+        let answered =
+            Watchdog::looking(STEP, 200 * STEP, Duration::ZERO, now, || ENDED.store(true, Ordering::SeqCst));
+        let renewed = Watchdog::looking(STEP, STEP, Duration::from_secs(60), now, || {
+            ENDED.store(true, Ordering::SeqCst)
+        });
+        renewed.call(|| {
+            for _ in 0..20 {
+                answered.call(|| std::thread::sleep(STEP));
+                renewed.renewed(now());
+            }
+        });
+        // Nothing is asked: the leg is at work.
+        std::thread::sleep(20 * STEP);
+        assert!(!ENDED.load(Ordering::SeqCst));
+    }
+}
