@@ -309,6 +309,46 @@ fn a_harness_elsewhere_that_is_silent_for_longer_than_its_lease_is_replaced_and_
 }
 
 #[test]
+fn a_task_that_waits_for_a_label_that_nobody_has_can_be_cancelled() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(RELAY, AGENT).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0).said("cancelled");
+    assert!(matches!(sandbox.endings()[..], [Ending::Cancelled]), "{:?}", sandbox.endings());
+    assert_eq!(waits_at(&Machine::new(&sandbox, &database, "third", "")), None);
+}
+
+#[test]
+fn a_machine_without_the_agent_leaves_a_leg_to_a_worker_that_has_it() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"slowbot\"]\n";
+    let sandbox = Sandbox::shell_by(config, SLOW, "").with("ACQUIT_STORE", database.url.clone());
+    for title in ["One", "Two"] {
+        sandbox.acquit(&["task", "add", title]).must(0);
+    }
+    let one = Machine::new(&sandbox, &database, "one", &reaching(&sandbox));
+    let bot = one.place("bin/slowbot");
+    acquit_testkit::repo::write(&bot, &sandbox.fill(&format!("#!/bin/sh\n{WAITS}")));
+    let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&bot, runs).unwrap();
+    let mut command = one.command(&["worker", "--trust-store", "--name", "one", "--slots", "1"]);
+    let path = "/usr/local/bin:/usr/bin:/bin";
+    command.env("PATH", format!("{}:{path}", one.place("bin").display()));
+    let worker = Started::new(&mut command, one.place("worker.out"), one.place("worker.err"));
+    until_file(&sandbox.place("began"));
+    // The second task waits for the only slot of the worker, and nobody here takes it away to fail with it.
+    sandbox.acquit(&["leg", "--once"]).must(0);
+    let legs = |task: &str| sandbox.acquit(&["task", "show", task, "--json"]).must(0).json()["legs"].clone();
+    assert_eq!(legs("T-2")[0]["state"], "ready", "{}", legs("T-2"));
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    until("the worker does both", || {
+        ["T-1", "T-2"].iter().all(|task| legs(task)[0]["state"] == "passed").then_some(())
+    });
+    worker.signal(Signal::TERM);
+    worker.wait().must(0);
+}
+
+#[test]
 fn a_worker_that_is_stopped_finishes_its_leg_or_gives_it_back() {
     let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
     for finishes in [true, false] {

@@ -146,7 +146,7 @@ impl Sandbox {
     }
 
     /// `@ROOT@` in a text is the folder that everything of this test is in.
-    fn fill(&self, text: &str) -> String {
+    pub(crate) fn fill(&self, text: &str) -> String {
         text.replace("@ROOT@", &self.place("").to_string_lossy())
     }
 

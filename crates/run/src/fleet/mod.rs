@@ -14,6 +14,7 @@ mod parcels;
 mod repository;
 
 pub use definition::worker_definition;
+pub(crate) use offer::has_program;
 pub use offer::{Offered, offer};
 pub(crate) use parcels::send_leg;
 pub use parcels::{fetch_files, local_task, receive, send_base};

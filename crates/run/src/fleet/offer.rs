@@ -57,7 +57,8 @@ pub fn offer(
     }
 }
 
-fn has_program(runtime: &Runtime, program: &str) -> bool {
+/// Returns whether the program of an agent is installed here.
+pub(crate) fn has_program(runtime: &Runtime, program: &str) -> bool {
     if let Some(product) = Product::ALL.iter().find(|product| product.name() == program) {
         return discovery::find(runtime, *product, None).is_some();
     }

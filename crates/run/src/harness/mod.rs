@@ -27,7 +27,7 @@ use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::fleet::{Need, WaitingLeg};
+use acquit_core::fleet::{Need, SeenWorker, WaitingLeg, Worker, WorkerState};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Owner, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
@@ -77,11 +77,14 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
         }
         Wanted::Any if runtime.shared => {
             let now = store.now()?;
-            let due = store.ready(LOOKED_AT)?.into_iter().filter(|ready| ready.not_before <= now);
+            let due = store.waiting(LOOKED_AT)?.into_iter().filter(|waiting| waiting.not_before <= now);
             let mut own = None;
-            for ready in due {
-                if trusted_definitions::is_trusted(runtime, store, ready.task)? {
-                    own = Some(ready.task);
+            for waiting in due {
+                let task = waiting.leg.task;
+                if trusted_definitions::is_trusted(runtime, store, task)?
+                    && !is_left_to_workers(runtime, store, &waiting)?
+                {
+                    own = Some(task);
                     break;
                 }
             }
@@ -114,11 +117,39 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
     Ok(claim)
 }
 
-/// Returns whether a task waits for a worker: its stage names labels, which other machines may have. Without a shared
-/// store there are no other machines.
+/// Returns whether a task waits for a worker. Without a shared store there are no other machines.
 pub fn is_for_workers(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> store::Result<bool> {
-    let labelled = |leg: &WaitingLeg| leg.needs.iter().any(|need| matches!(need, Need::Label(_)));
-    Ok(runtime.shared && store.waiting(LOOKED_AT)?.iter().any(|leg| leg.leg.task == task && labelled(leg)))
+    if !runtime.shared {
+        return Ok(false);
+    }
+    match store.waiting(LOOKED_AT)?.iter().find(|waiting| waiting.leg.task == task) {
+        Some(waiting) => is_left_to_workers(runtime, store, waiting),
+        None => Ok(false),
+    }
+}
+
+/// Returns whether this machine leaves a leg to workers: its stage names labels, which other machines may have, or its
+/// agent is not installed here and a worker has all that it needs.
+fn is_left_to_workers(runtime: &Runtime, store: &mut dyn Store, waiting: &WaitingLeg) -> store::Result<bool> {
+    let has_label = waiting.needs.iter().any(|need| matches!(need, Need::Label(_)));
+    let has_agents = waiting.needs.iter().all(|need| match need {
+        Need::Agent(program) => fleet::has_program(runtime, program),
+        Need::Label(_) | Need::Secret(_) | Need::Repository(_) | Need::Home(_) => true,
+    });
+    if has_agents && !has_label {
+        return Ok(false);
+    }
+    // A cancelled leg ends without its work, so everyone may take it.
+    if store.legs(waiting.leg.task)?.iter().any(|leg| leg.id == waiting.leg && leg.cancel) {
+        return Ok(false);
+    }
+    let now = store.now()?;
+    let takes_it = |seen: &SeenWorker| {
+        seen.worker.state == WorkerState::Working
+            && now.since(seen.seen) <= Worker::SILENCE
+            && seen.worker.missing(&waiting.needs).is_empty()
+    };
+    Ok(has_label || store.workers()?.iter().any(takes_it))
 }
 
 /// Maximum number of waiting legs to check for one that is trusted here.
