@@ -1,4 +1,4 @@
-//! Tests inside of Rust's source files: the items below `#[cfg(test)]`, told from the rest, so that the tests of the new file
+//! Tests inside of Rust's source files: the items below `#[cfg(test)]` or `#[test]`, told from the rest, so that the tests of the new file
 //! can be put on the code of the old one.
 
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub fn test_items(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut items = Vec::new();
     let (mut at, mut depth) = (0, 0_usize);
-    // Where the attributes of the item begin that the scanner is at, and whether one of them is `cfg(test)`.
+    // Where the attributes of the item begin that the scanner is at, and whether one of them is for tests.
     let mut begun: Option<usize> = None;
     let mut is_test = false;
     while at < bytes.len() {
@@ -69,7 +69,7 @@ pub fn test_items(text: &str) -> Vec<Range<usize>> {
                 let inner = bytes.get(at + 1) == Some(&b'!');
                 if !inner {
                     begun.get_or_insert(at);
-                    is_test |= is_cfg_test(&text[at..end]);
+                    is_test |= is_for_tests(&text[at..end]);
                 }
                 at = end;
                 continue;
@@ -185,9 +185,16 @@ fn attribute_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-fn is_cfg_test(attribute: &str) -> bool {
+/// Whether an attribute makes an item one for tests: `#[cfg(test)]`, or `#[test]` itself, which needs no `cfg(test)` around
+/// it. `#[tokio::test]` and others of that name are the same.
+fn is_for_tests(attribute: &str) -> bool {
+    const NAMES: [&str; 5] = ["test", "rstest", "test_case", "bench", "wasm_bindgen_test"];
     let plain: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();
-    plain == "#[cfg(test)]" || plain.starts_with("#[cfg(all(test,") || plain.starts_with("#[cfg(any(test,")
+    let path = plain.trim_start_matches("#[").split(['(', ']', '=']).next().unwrap_or_default();
+    NAMES.contains(&path.rsplit("::").next().unwrap_or_default())
+        || plain == "#[cfg(test)]"
+        || plain.starts_with("#[cfg(all(test,")
+        || plain.starts_with("#[cfg(any(test,")
 }
 
 #[cfg(test)]
@@ -218,6 +225,18 @@ mod tests {
                     #[doc = \"]\"] #[cfg( all(test, unix) )] pub mod t { }\n#[cfg(test)] mod u;\n#[cfg(not(test))] fn g() {}\n";
         let items: Vec<&str> = test_items(code).into_iter().map(|item| &code[item]).collect();
         assert_eq!(items, ["#[doc = \"]\"] #[cfg( all(test, unix) )] pub mod t { }", "#[cfg(test)] mod u;"]);
+    }
+
+    #[test]
+    fn tests_need_no_module_around_them() {
+        let old = "fn a() -> u8 { 1 }\n#[test]\nfn t() { assert_eq!(a(), 1); }\n";
+        let new = "fn a() -> u8 { 2 }\n#[tokio::test(flavor = \"multi_thread\")]\nasync fn t() { assert!(a() > 0); }\n";
+        assert_eq!(without_tests(new).trim(), "fn a() -> u8 { 2 }");
+        let out = graft(old, new).unwrap();
+        assert!(out.contains("{ 1 }") && out.contains("a() > 0") && !out.contains("assert_eq"), "{out}");
+        assert!(!has_tests(
+            "#[must_use]\nfn test() {}\n#[doc(test(attr(allow(x))))]\nmod m {}\n#[inline] fn f() {}\n"
+        ));
     }
 
     #[test]
