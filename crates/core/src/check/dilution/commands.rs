@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::FAILURE_IGNORED;
 use super::settings::loose;
 use crate::check::Finding;
 use crate::check::diff::{FileChange, Line, Side};
@@ -28,7 +29,48 @@ pub(super) fn narrowed(file: &FileChange) -> Vec<Finding> {
     findings.extend(demands(file));
     findings.extend(limits(file));
     findings.extend(emptied(file));
+    findings.extend(swallowed(file));
     findings
+}
+
+/// Commands whose exit code does not count any more, because something follows that has another: `pytest; echo done`,
+/// `pytest || node -e 0`, `- pytest` of tox.
+fn swallowed(file: &FileChange) -> Vec<Finding> {
+    let is_tox = file.path().ends_with("tox.ini");
+    let ignored = |line: &Line| {
+        let text = line.text.trim_start();
+        let text = text.strip_prefix("commands").map_or(text, |rest| rest.trim_start_matches([' ', '=']));
+        is_tox && text.starts_with("- ")
+    };
+    pairs(file)
+        .into_iter()
+        .filter(|(old, new)| loses_exit_code(new) && !loses_exit_code(old) || ignored(new) && !ignored(old))
+        .map(|(old, new)| {
+            let what = "the exit code of this command does not count any more: a failure is not noticed";
+            let finding = Finding::new(FAILURE_IGNORED, file.path(), Some(new.number), what);
+            finding.with('-', &old.text).with('+', &new.text)
+        })
+        .collect()
+}
+
+/// Whether another exit code than that of the tool is the one of the line.
+fn loses_exit_code(line: &Line) -> bool {
+    static NEXT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\|\||;)\s*([\w./@:$-]+)"));
+    // The end of a loop or a condition, a code that is kept, and what fails by itself. `|| true` has a rule of its own.
+    static KEPT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"^(?:done|fi|do|then|else|elif|esac|exit|false|true|echo|:|printf|return|/bin/true)$")
+    });
+    let Some(found) = TOOL.find(&line.text) else { return false };
+    let rest = line.text.get(found.end()..).unwrap_or_default();
+    let rest = rest.split(" #").next().unwrap_or_default();
+    if ["$?", "exit 1", "PIPESTATUS", "set -e"].iter().any(|kept| line.text.contains(kept)) {
+        return false;
+    }
+    NEXT.captures_iter(rest).any(|next| {
+        let word = &next[2];
+        // `echo` after a semicolon always succeeds; after `||` it is found by its own rule.
+        !KEPT.is_match(word) || (&next[1] == ";" && ["echo", "printf"].contains(&word))
+    })
 }
 
 /// Commands that check something and now do nothing, whatever they ran: `"test": "true"`, a recipe of `@:`.

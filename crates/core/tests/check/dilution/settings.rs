@@ -30,6 +30,28 @@ fn warnings_switched_off_where_they_are_given_are_seen_but_not_in_strings() {
 }
 
 #[test]
+fn a_command_whose_exit_code_does_not_count_any_more_is_seen() {
+    let script = |command: &str| format!("{{\n  \"scripts\": {{\n    \"test\": \"{command}\"\n  }}\n}}\n");
+    for (old, new) in [
+        ("node --test", "node --test; echo done"),
+        ("node --test", "node --test || node -e 0"),
+        ("eslint . && node --test", "eslint . ; node --test"),
+    ] {
+        breaks("package.json", &script(old), &script(new), "failure-ignored", 3);
+        honest("package.json", &script(new), &script(old));
+    }
+    let recipe = |command: &str| format!("test:\n\t{command}\n");
+    breaks("Makefile", &recipe("go test ./..."), &recipe("go test ./...; rm -rf out"), "failure-ignored", 2);
+    let tox = |command: &str| format!("[testenv]\ncommands =\n    {command}\n");
+    breaks("tox.ini", &tox("pytest {posargs}"), &tox("- pytest {posargs}"), "failure-ignored", 3);
+    honest("package.json", &script("node --test"), &script("node --test && node bench.js"));
+    honest("Makefile", &recipe("pytest -q"), &recipe("cd lib; pytest -q"));
+    honest("Makefile", &recipe("pytest -q"), &recipe("for d in a b; do pytest -q $$d || exit 1; done"));
+    honest("run.sh", "pytest -q\n", "pytest -q; code=$?; rm -rf out; exit $code\n");
+    honest("Makefile", &recipe("pytest -q"), &recipe("pytest -q || (cat log; exit 1)"));
+}
+
+#[test]
 fn failures_that_nobody_notices_are_seen() {
     for (path, line) in [
         (".github/workflows/ci.yml", "      - run: cargo test || true"),
