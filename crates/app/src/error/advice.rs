@@ -212,7 +212,10 @@ fn internal(hint: impl Into<String>) -> Advice {
 
 fn of_init(error: &init::Error) -> Kind {
     match error {
-        init::Error::Exists(_) | init::Error::NotAFolder(_) | init::Error::Settings { .. } => Kind::Usage,
+        init::Error::Exists(_)
+        | init::Error::Bare(_)
+        | init::Error::NotAFolder(_)
+        | init::Error::Settings { .. } => Kind::Usage,
         init::Error::File { .. } => Kind::Internal,
     }
 }

@@ -26,6 +26,9 @@ pub enum Error {
     /// A file already exists.
     #[error("write {}: it is already there", .0.display())]
     Exists(PathBuf),
+    /// The repository has no working tree.
+    #[error("write into {}: it is a bare repository, which has no files; clone it, and run `acquit init` in the clone", .0.display())]
+    Bare(PathBuf),
     /// A folder is a symlink or not a folder.
     #[error("write into {}: it is a link or not a folder, and what is outside of the repository is left alone", .0.display())]
     NotAFolder(PathBuf),
@@ -59,6 +62,7 @@ impl Error {
             }
             Self::Settings { .. } => Some("mend the file, or move it away and try again"),
             Self::NotAFolder(_) => Some("make it a folder of the repository, or move it away"),
+            Self::Bare(_) => None,
             Self::File { source, .. } => match source.kind() {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
                     Some("acquit needs to write into the repository's folder")
@@ -78,6 +82,10 @@ impl Error {
 
 /// Writes the planned files. After a failure the configuration is unchanged, so that the user can simply try again.
 pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<(), Error> {
+    let has = |name: &str| repository.join(name).exists();
+    if ["HEAD", "objects", "refs"].into_iter().all(has) && !has(".git") {
+        return Err(Error::Bare(repository.to_owned()));
+    }
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top = fs::open(repository, flags, Mode::empty()).map_err(Error::file("open", repository))?;
     if overwrite == Overwrite::Never {

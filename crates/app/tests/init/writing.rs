@@ -64,6 +64,17 @@ fn what_is_there_stays_unless_it_may_be_replaced() {
 }
 
 #[test]
+fn nothing_is_written_into_a_bare_repository() {
+    let folder = TempDir::new().unwrap();
+    let made = Command::new("git").args(["init", "--quiet", "--bare"]).current_dir(folder.path()).status();
+    assert!(made.unwrap().success());
+    let before = tree(folder.path());
+    let error = write(folder.path(), &plan(folder.path(), OsStr::new("")), Overwrite::Allowed).unwrap_err();
+    assert!(error.to_string().contains("run `acquit init` in the clone"), "{error}");
+    assert_eq!(tree(folder.path()), before);
+}
+
+#[test]
 fn an_interrupted_init_can_be_repeated() {
     let folder = repository(&[]);
     let plan = plan(folder.path(), OsStr::new(""));

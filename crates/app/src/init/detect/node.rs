@@ -90,8 +90,12 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let types = add("types", &["typecheck", "type-check", "check-types", "tsc"]);
     add("build", &["build"]);
     let tests = runner(&manifest, manager);
-    if tests.is_none() {
-        add("test", &["test"]);
+    if tests.is_none() && add("test", &["test"]).is_some() {
+        folder.note(format!(
+            "`{}` is judged by its exit code alone: no test is compared with the base, and a change needs no test of its \
+             own; add `tests` and `tdd` for its runner (docs/gates.md)",
+            run("test")
+        ));
     }
     if types.is_none() && folder.has("tsconfig.json") && depends_on(&manifest, "typescript") {
         let place = gates.iter().take_while(|gate| gate.kind == "format" || gate.kind == "lint").count();
@@ -115,6 +119,30 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     })
 }
 
+/// Splits the test script into what is before the runner, the runner, and its arguments. `None` if the script does more
+/// than start a runner that is known to report each test.
+fn split(script: &str) -> Option<(Vec<&str>, &str, Vec<&str>)> {
+    if script.contains(['&', '|', ';', '<', '>', '$', '`', '(', '\n']) {
+        return None;
+    }
+    let words: Vec<&str> = script.split_whitespace().collect();
+    let is_setting = |word: &&str| {
+        let (name, _) = word.split_once('=').unwrap_or_default();
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    // Variables, and a program that measures coverage, with its options.
+    let settings = words.iter().take_while(|word| is_setting(word)).count();
+    let measures = words.get(settings).is_some_and(|word| ["c8", "nyc"].contains(word));
+    let options = || words[settings + 1..].iter().take_while(|word| word.starts_with('-')).count();
+    let at = if measures { settings + 1 + options() } else { settings };
+    let runner = *words.get(at).filter(|word| ["node", "vitest", "jest", "mocha"].contains(word))?;
+    let given = words[at + 1..].to_vec();
+    // A reporter of its own, or one that waits for changes.
+    let odd = ["--test-reporter", "--reporter", "-R", "--watch", "-w", "watch"];
+    (!given.iter().any(|word| odd.iter().any(|odd| word.split('=').next() == Some(odd))))
+        .then(|| (words[..at].to_vec(), runner, given))
+}
+
 /// Returns the gates of a runner that reports each test, if the test script does nothing but start it.
 fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
     const NODE: &str = "node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit \
@@ -125,14 +153,35 @@ fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
     const JEST: &str = "jest --ci --reporters=default --reporters=jest-junit";
     const JEST_SETTINGS: &str = "JEST_JUNIT_OUTPUT_DIR=\"$ACQUIT_REPORTS\" JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true \
                                  JEST_JUNIT_CLASSNAME='{filepath}'";
-    let script = manifest["scripts"]["test"].as_str()?.trim();
-    let run = match script {
-        "node --test" => NODE.to_owned(),
-        "vitest" | "vitest run" => format!("{} {VITEST}", manager.exec()),
-        "jest" if depends_on(manifest, "jest-junit") => format!("{JEST_SETTINGS} {} {JEST}", manager.exec()),
+    const MOCHA: &str = "mocha --reporter xunit --reporter-option output=\"$ACQUIT_REPORTS/junit.xml\"";
+    let (mut before, runner, mut given) = split(manifest["scripts"]["test"].as_str()?)?;
+    // Its own name for what runs everything once.
+    if runner == "vitest" && given.first() == Some(&"run") {
+        given.remove(0);
+    }
+    let command = match runner {
+        "node" => {
+            let at = given.iter().position(|word| *word == "--test")?;
+            let mut flags: Vec<&str> = given.drain(..=at).collect();
+            flags.pop();
+            let flags: String = flags.iter().map(|flag| format!("{flag} ")).collect();
+            format!("node {flags}{}", NODE.trim_start_matches("node "))
+        }
+        "vitest" => VITEST.to_owned(),
+        "jest" if depends_on(manifest, "jest-junit") => JEST.to_owned(),
+        "mocha" => MOCHA.to_owned(),
         _ => return None,
     };
-    Some(Gate::proving(run, None, Report::Junit(JUNIT)))
+    let settings = before.iter().take_while(|word| word.contains('=') && !word.starts_with('-')).count();
+    let measures: Vec<&str> = before.drain(settings..).collect();
+    let mut words: Vec<String> = before.into_iter().map(str::to_owned).collect();
+    words.extend((runner == "jest").then(|| JEST_SETTINGS.to_owned()));
+    // `node` is no program of a package.
+    words.extend((runner != "node" || !measures.is_empty()).then(|| manager.exec().to_owned()));
+    words.extend(measures.into_iter().map(str::to_owned));
+    words.push(command);
+    words.extend(given.into_iter().map(str::to_owned));
+    Some(Gate::proving(words.join(" "), None, Report::Junit(JUNIT)))
 }
 
 /// Returns whether a script with this name exists and does something. The default of `npm init` only says that there is
@@ -187,4 +236,60 @@ fn setup(
     };
     let lock_files = lock.map_or_else(|| manifests(folder, manifest), |lock| vec![lock.to_owned()]);
     Some(Setup { run: run.to_owned(), compile: None, lock_files, timeout: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(script: &str) -> Option<String> {
+        let manifest = serde_json::json!({
+            "scripts": { "test": script },
+            "devDependencies": { "jest-junit": "16", "mocha": "10" },
+        });
+        runner(&manifest, Manager::Npm).map(|[tests, _]| tests.run)
+    }
+
+    #[test]
+    fn runners_are_known_with_their_arguments() {
+        const NODE: &str = "--test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit \
+                            --test-reporter-destination=\"$ACQUIT_REPORTS/junit.xml\"";
+        let node = |before: &str, after: &str| Some(format!("{before}{NODE}{after}"));
+        assert_eq!(written("node --test"), node("node ", ""));
+        assert_eq!(written("node --test test/"), node("node ", " test/"));
+        assert_eq!(
+            written("NODE_ENV=test node --import tsx --test 'src/**/*.test.ts'"),
+            node("NODE_ENV=test node --import tsx ", " 'src/**/*.test.ts'")
+        );
+        assert_eq!(written("c8 --100 node --test"), node("npx --no-install c8 --100 node ", ""));
+        assert_eq!(
+            written("mocha --recursive test"),
+            Some("npx --no-install mocha --reporter xunit --reporter-option output=\"$ACQUIT_REPORTS/junit.xml\" \
+                  --recursive test".to_owned())
+        );
+        assert!(written("vitest run --coverage").unwrap().ends_with("junit.xml\" --coverage"));
+        assert!(
+            written("jest --runInBand")
+                .unwrap()
+                .ends_with("jest --ci --reporters=default --reporters=jest-junit --runInBand")
+        );
+    }
+
+    #[test]
+    fn what_does_more_than_start_a_runner_is_left_alone() {
+        for script in [
+            "tape test/*.js",
+            "npm run lint && node --test",
+            "node test.js",
+            "node --test | tap-spec",
+            "node --test --test-reporter=dot",
+            "mocha -R dot",
+            "vitest watch",
+            "mocha > out",
+            "node --test $FILES",
+            "",
+        ] {
+            assert_eq!(written(script), None, "{script}");
+        }
+    }
 }
