@@ -1,6 +1,8 @@
 //! `acquit open`: opens a shell in a task's working tree, in its agent's sandbox.
 
 use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use acquit_core::ids::TaskId;
 use acquit_core::sandbox::{Mode, Network};
@@ -10,19 +12,21 @@ use crate::exit::Exit;
 use crate::verbs::sandbox::{self, Wanted};
 use acquit_app::Error;
 use acquit_app::diff::agent_policy;
+use acquit_run::sandbox::{Entry, Policy};
 
 /// Runs the command.
 pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let policy = agent_policy(&cli.app, store.as_mut(), id)?;
     drop(store);
+    let homes = HomesOfEndedTask::make(cli, id, &policy);
     let command = if command.is_empty() {
         vec![cli.app.runtime.environment.get("SHELL").map_or_else(|| "sh".into(), ToOwned::to_owned)]
     } else {
         command
     };
     cli.printer.say(&format!("the tree of {id}, in the sandbox of its agent; `exit` leaves it"));
-    sandbox::sandbox(
+    let exit = sandbox::sandbox(
         cli,
         &Wanted {
             policy: Some(policy),
@@ -34,5 +38,42 @@ pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error
             start: Some(cli.app.runtime.workspace_folder(id).join("work")),
             command,
         },
-    )
+    );
+    drop(homes);
+    exit
+}
+
+/// The directories of an agent for what it writes beside the tree. They are removed when a task ends, so make them for
+/// the time that the shell runs.
+struct HomesOfEndedTask(Option<PathBuf>);
+
+impl HomesOfEndedTask {
+    fn make(cli: &Cli, id: TaskId, policy: &Path) -> Self {
+        let homes = cli.app.runtime.agent_homes(id);
+        let read = || serde_json::from_slice::<Policy>(&std::fs::read(policy).ok()?).ok();
+        let Some(policy) = read().filter(|_| !homes.exists()) else { return Self(None) };
+        for place in policy.view.iter().filter_map(Entry::written).filter(|place| place.starts_with(&homes)) {
+            let is_file = place.parent().is_some_and(|parent| parent.ends_with("settings"));
+            let folder = if is_file { place.parent().unwrap_or(place) } else { place };
+            // What cannot be made is named when the sandbox starts.
+            let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            if is_file {
+                let _ = std::fs::write(place, "");
+            } else {
+                let mut work = folder.as_os_str().to_owned();
+                work.push(".work");
+                let _ = std::fs::create_dir_all(work);
+            }
+        }
+        Self(Some(homes))
+    }
+}
+
+impl Drop for HomesOfEndedTask {
+    fn drop(&mut self) {
+        if let Some(homes) = &self.0 {
+            // `acquit clean` removes what is left.
+            let _ = acquit_run::workspace::remove_folder(homes);
+        }
+    }
 }

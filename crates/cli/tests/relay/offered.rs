@@ -256,6 +256,11 @@ fn the_tree_of_a_task_can_be_opened_in_its_sandbox() {
     // It can write the tree.
     let ran = sandbox.acquit(&["open", "T-1", "--", "cat", "half.txt"]).must(0);
     assert_eq!(ran.out, "changed\n");
+    // What its agent wrote beside the tree is gone when it has ended, and the tree can still be opened.
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    let shell = "cat half.txt; echo x > /tmp/x && echo x > ~/x && echo written";
+    let ran = sandbox.acquit(&["open", "T-1", "--", "sh", "-c", shell]).must(0);
+    assert_eq!(ran.out, "changed\nwritten\n");
     sandbox.acquit(&["task", "add", "Another"]).must(0);
     sandbox.acquit(&["open", "T-2"]).must(2).said("its workspace does not exist");
 }
