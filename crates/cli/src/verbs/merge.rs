@@ -15,6 +15,12 @@ pub fn merge(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     store.task(id)?;
     let after = run::newest(store, id)?;
     match cli.app.merge(store, id)? {
+        Merge::Already { branch, commit } if cli.printer.json => {
+            cli.printer.json(
+                &serde_json::json!({ "task": id, "merged": "already", "branch": branch, "commit": commit }),
+            );
+            Ok(Exit::Done)
+        }
         Merge::Already { branch, commit } => {
             let commit = commit.map(|commit| format!(", as {commit}")).unwrap_or_default();
             cli.printer.say(&format!("{id} is in {branch} already{commit}"));

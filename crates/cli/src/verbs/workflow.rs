@@ -40,7 +40,14 @@ pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
                 .iter()
                 .for_each(|line| printer.data(line));
         }
-        WorkflowVerb::Graph { workflow } => printer.data(&mermaid(project.workflow(workflow.as_ref())?)),
+        WorkflowVerb::Graph { workflow } => {
+            let drawn = mermaid(project.workflow(workflow.as_ref())?);
+            if printer.json {
+                printer.json(&serde_json::json!({ "mermaid": drawn }))
+            } else {
+                printer.data(&drawn)
+            }
+        }
     }
     Ok(Exit::Done)
 }

@@ -157,6 +157,8 @@ fn work_that_is_in_the_base_already_is_no_quarrel() {
     sandbox.repo.git(&["merge", "--quiet", "--no-ff", "-m", "by hand", &branch]);
     sandbox.repo.git(&["branch", "-D", &branch]);
     sandbox.acquit(&["merge", "T-1"]).must(0).said("is in main already");
+    let told = sandbox.acquit(&["merge", "T-1", "--json"]).must(0).json();
+    assert_eq!((&told["merged"], &told["branch"]), (&"already".into(), &"main".into()), "{told}");
 }
 
 #[test]

@@ -145,6 +145,8 @@ fn workflows_are_listed_checked_and_drawn() {
     sandbox.acquit(&["workflow", "check"]).must(0).said("no mistakes in flow");
     let graph = sandbox.acquit(&["workflow", "graph"]).must(0);
     assert!(graph.out.starts_with("flowchart") && graph.out.contains("pr_ready"), "{}", graph.out);
+    let json = sandbox.acquit(&["workflow", "graph", "--json"]).must(0).json();
+    assert_eq!(json["mermaid"].as_str().unwrap().trim(), graph.out.trim());
     sandbox.repo.write(
         ".acquit/workflows/flow.toml",
         &CODE.replace("pr_ready = \"deliver\"", "pr_ready = \"delivr\""),
