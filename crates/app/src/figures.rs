@@ -18,7 +18,7 @@ pub struct Bill {
     pub count: u64,
     /// Number that succeeded: completed tasks, or legs that passed their gates.
     pub succeeded: u64,
-    /// Number that ended otherwise.
+    /// Number that ended otherwise, without cancelled ones.
     pub failed: u64,
     /// Total run time of the legs in milliseconds.
     pub ran_millis: u64,
@@ -58,8 +58,8 @@ pub struct Dear {
     pub id: TaskId,
     /// Title. Untrusted text.
     pub title: String,
-    /// Cost in millionths of a dollar.
-    pub cost: u64,
+    /// What its legs used.
+    pub usage: Usage,
     /// Cost limit, if it has one.
     pub limit: Option<u64>,
 }
@@ -176,20 +176,18 @@ impl Bill {
     fn count_task(&mut self, standing: Standing) {
         self.count += 1;
         self.succeeded += u64::from(standing == Standing::Done);
-        self.failed += u64::from(standing.is_over() && standing != Standing::Done);
+        self.failed += u64::from(is_judged(standing) && standing != Standing::Done);
     }
 
     fn count_leg(&mut self, state: leg::State) {
         self.count += 1;
         match state {
             leg::State::Passed => self.succeeded += 1,
-            leg::State::Rejected
-            | leg::State::Failed
-            | leg::State::TimedOut
-            | leg::State::Cancelled
-            | leg::State::Lost => self.failed += 1,
-            // A held leg says nothing about the agent: the provider had no capacity.
-            leg::State::Ready | leg::State::Running | leg::State::Held => {}
+            leg::State::Rejected | leg::State::Failed | leg::State::TimedOut | leg::State::Lost => {
+                self.failed += 1;
+            }
+            // A held leg says nothing about the agent: the provider had no capacity. Nor does one that a person ended.
+            leg::State::Ready | leg::State::Running | leg::State::Held | leg::State::Cancelled => {}
         }
     }
 
@@ -206,7 +204,7 @@ impl Bill {
 
 impl Costs {
     fn keep_dearest(&mut self) {
-        self.dearest.sort_by_key(|task| (std::cmp::Reverse(task.cost), task.id));
+        self.dearest.sort_by_key(|task| (std::cmp::Reverse(task.usage.paid()), task.id));
         self.dearest.truncate(DEAREST);
     }
 }
@@ -229,9 +227,11 @@ impl Figures for Costs {
                 bill.add(task, leg, now);
             }
         }
-        if let Some(cost) = task.cost().filter(|cost| *cost > 0) {
+        if task.cost().is_some_and(|cost| cost > 0) {
+            let mut usage = Usage::default();
+            task.legs.iter().filter_map(|leg| leg.usage.as_deref()).for_each(|used| usage.add(used));
             let title = task.title.clone();
-            self.dearest.push(Dear { id: task.id, title, cost, limit: task.max_cost });
+            self.dearest.push(Dear { id: task.id, title, usage, limit: task.max_cost });
             if self.dearest.len() >= 10 * DEAREST {
                 self.keep_dearest();
             }
@@ -288,8 +288,8 @@ pub struct Performance {
     pub first_passed: u64,
     /// Legs that fixed what gates rejected.
     pub fixes: u64,
-    /// Total cost in millionths of a dollar, including failed work.
-    pub cost: u64,
+    /// Total known cost in millionths of a dollar, including failed work; `None` if no price is known.
+    pub cost: Option<u64>,
     /// Run time of each of these tasks in milliseconds.
     #[serde(skip)]
     pub lengths: Vec<u64>,
@@ -305,7 +305,7 @@ pub fn median(lengths: &[u64]) -> Option<Duration> {
 impl Performance {
     /// Returns the cost per completed task, including failed work.
     pub fn cost_each(&self) -> Option<u64> {
-        self.cost.checked_div(self.done)
+        self.cost?.checked_div(self.done)
     }
 
     /// Returns the median run time.
@@ -396,7 +396,7 @@ impl Figures for Compared {
         let one = self.agents.entry(name).or_default();
         one.tasks += 1;
         one.done += done;
-        one.cost = one.cost.saturating_add(task.cost().unwrap_or(0));
+        one.cost = one.cost.into_iter().chain(task.cost()).reduce(u64::saturating_add);
         one.lengths.push(u64::try_from(task.took(now).as_millis()).unwrap_or(u64::MAX));
         one.fixes += task.legs.iter().filter(|leg| leg.reason == Reason::Fix).count() as u64;
         for stage in task.stages.iter().filter(|stage| stage.gated && !stage.repairs) {
@@ -418,7 +418,7 @@ impl Figures for Compared {
             mine.first_tries += theirs.first_tries;
             mine.first_passed += theirs.first_passed;
             mine.fixes += theirs.fixes;
-            mine.cost = mine.cost.saturating_add(theirs.cost);
+            mine.cost = mine.cost.into_iter().chain(theirs.cost).reduce(u64::saturating_add);
             mine.lengths.extend_from_slice(&theirs.lengths);
         }
         for (name, weeks) in &other.weeks {
@@ -522,5 +522,22 @@ mod tests {
             }
         }
         assert!(costs.0.len() > 20, "sums are kept: {}", costs.0.len());
+    }
+
+    #[test]
+    fn what_a_person_cancelled_did_not_fail_and_what_has_no_price_is_not_free() {
+        let mut cancelled = task(1, 3);
+        cancelled.legs[0].state = leg::State::Cancelled;
+        let mut unpriced = task(2, 4);
+        unpriced.legs[0].usage = Some(Box::new(Usage { input: 10, ..Usage::default() }));
+        let now = Timestamp(1_800_000_000_000);
+        let costs: Costs = sum([&cancelled, &unpriced], now);
+        assert_eq!((costs.all.count, costs.all.succeeded, costs.all.failed), (2, 1, 0));
+        assert_eq!((costs.agents["b"].failed, costs.agents["a"].failed), (0, 0));
+        let compared: Compared = sum([&unpriced], now);
+        let results = &compared.agents[&("a".to_owned(), "m".to_owned())];
+        assert_eq!((results.done, results.cost, results.cost_each()), (1, None, None));
+        let priced: Compared = sum([&unpriced, &task(6, 4)], now);
+        assert_eq!(priced.agents[&("a".to_owned(), "m".to_owned())].cost_each(), Some(2));
     }
 }

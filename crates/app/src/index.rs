@@ -2,8 +2,8 @@
 //! workflows.
 //!
 //! It is built once and then follows the store's events, so a page costs the same with ten tasks or ten thousand. It
-//! holds what lists and figures need, but no agent output. Data that changes without an event, such as the usage of a
-//! running leg, is read from the store where it is shown.
+//! holds what lists and figures need, but no agent output. The usage of running legs changes without an event, so it is
+//! read on each visit.
 //!
 //! **Building takes time** with many tasks, so it is done in parts: open tasks first, then ended ones, newest first.
 //! A board is right after the first part; [`TaskIndex::unread`] says how many tasks the figures still lack.
@@ -138,6 +138,19 @@ impl TaskIndex {
             self.read(store, id)?;
         }
         self.seen = Some(after);
+        self.follow_usage(store)
+    }
+
+    /// Reads what running legs have used so far. It grows without an event. Groups with a running leg are summed up on
+    /// each visit, so their version stays.
+    fn follow_usage(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        for (leg, _) in store.running()? {
+            let legs = self.tasks.get_mut(&leg.id.task).map(|task| &mut task.legs);
+            let known = legs.into_iter().flatten().rfind(|known| known.number == leg.id.number);
+            if let Some(known) = known {
+                known.usage = entry::used(&leg.usage);
+            }
+        }
         Ok(())
     }
 

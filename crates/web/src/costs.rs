@@ -90,7 +90,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
             div.panel { dt { "Today" } dd { (words::cost(Some(today))) } }
             div.panel { dt { (length) } dd { (words::cost(Some(all.cost()))) } dd.small { (words::tokens(all.usage.tokens())) " tokens" } }
             div.panel { dt { "Proven" } dd { (done) " of " (costs.over) } dd.small { "finished tasks, without cancelled ones" } }
-            div.panel { dt { "Not accepted" } dd { (share(vain, all.cost())) } dd.small { "of what was spent" } (words::meter(vain, all.cost())) }
+            div.panel { dt { "Not proven" } dd { (share(vain, all.cost())) } dd.small { "of what was spent: not accepted, cancelled, or not over" } (words::meter(vain, all.cost())) }
         }
         section.panel { header.panel-head.row { h2 { "By day" } p.hint { span.key.solid {} " for proven changes " span.key.light {} " not accepted, or not over" } } div #days .panel-body data-live { (days(&costs, since, now)) } }
         div.halves {
@@ -169,8 +169,8 @@ fn dearest(costs: &Costs) -> Markup {
                 div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table {
                     thead { tr { th scope="col" { "task" } th scope="col" { "title" } th.n scope="col" { "cost" } th.n scope="col" { "limit" } th scope="col" { "of its limit" } } }
                     tbody { @for task in &costs.dearest { tr {
-                        th scope="row" { a href={ "/tasks/" (task.id) } { (task.id) } } td { (words::line(&task.title, 160)) } td.n { (words::cost(Some(task.cost))) } td.n { (words::cost(task.limit)) }
-                        td.share { @if let Some(limit) = task.limit { (words::meter(task.cost, limit)) } }
+                        th scope="row" { a href={ "/tasks/" (task.id) } { (task.id) } } td { (words::line(&task.title, 160)) } td.n { (words::usage_cost(&task.usage)) } td.n { (words::cost(task.limit)) }
+                        td.share { @if let Some(limit) = task.limit { (words::meter(task.usage.paid().unwrap_or(0), limit)) } }
                     } } }
                 } }
             }

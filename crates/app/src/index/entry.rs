@@ -264,14 +264,17 @@ impl Words {
             rejected_by,
             agent,
             model: leg.usage.model.as_deref().map(|model| self.word(model)),
-            usage: Some(Usage { model: None, ..leg.usage.clone() })
-                .filter(|usage| !usage.is_empty())
-                .map(Box::new),
+            usage: used(&leg.usage),
             not_before: leg.not_before,
             started: leg.started,
             ended: leg.ended,
         }
     }
+}
+
+/// Returns a usage without the model's name; `None` if nothing was used.
+pub(super) fn used(usage: &Usage) -> Option<Box<Usage>> {
+    Some(Usage { model: None, ..usage.clone() }).filter(|usage| !usage.is_empty()).map(Box::new)
 }
 
 /// Returns the shared copy of a value.

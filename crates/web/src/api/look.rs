@@ -161,7 +161,7 @@ answer! {
         /// Legs that fixed what gates rejected.
         fixes: u64,
         /// Cost in millionths of a dollar, including failed work.
-        cost_micros: u64,
+        cost_micros: Option<u64>,
         /// Median run time of a task in milliseconds.
         median_ms: Option<u64>,
     }
