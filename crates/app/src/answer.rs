@@ -97,6 +97,7 @@ impl App {
         &self,
         store: &mut dyn Store,
         project: Option<String>,
+        below: Option<TaskId>,
         limit: u32,
     ) -> Result<(Vec<Task>, bool), Error> {
         let most = limit.saturating_add(1).min(100_000);
@@ -104,7 +105,7 @@ impl App {
         // A task before an irreversible stage is `blocked`, but waits for a person as well.
         for state in ["waiting", "blocked"] {
             let (project, state) = (project.clone(), Some(state.to_owned()));
-            found.extend(store.list(&Filter { project, state, limit: most, ..Filter::default() })?);
+            found.extend(store.list(&Filter { project, state, below, limit: most, ..Filter::default() })?);
         }
         found.sort_by_key(|summary| std::cmp::Reverse(summary.id));
         let more = found.len() > limit as usize;

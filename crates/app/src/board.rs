@@ -118,7 +118,8 @@ pub struct Row {
 /// The board.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
-    /// Tasks by lane, oldest first within each.
+    /// Tasks by lane. Within the first lane, the one that waits longest first; queued tasks in the order in which they are
+    /// claimed; others by age.
     pub rows: Vec<Row>,
     /// Cost of the legs that started today, in millionths of a dollar.
     pub spent: u64,
@@ -153,17 +154,40 @@ pub fn board(store: &mut dyn Store, index: &mut TaskIndex, midnight: Timestamp) 
         let cost = usage(&task, runs).paid();
         board.rows.push(row(lane, known, &task, cost, now));
     }
-    board.rows.sort_by_key(|row| (row.lane, row.id));
+    let queue = queue(store)?;
+    let place = |row: &Row| match row.lane {
+        // The one that waits longest first.
+        Lane::Needs => -i64::try_from(row.length.as_millis()).unwrap_or(i64::MAX),
+        Lane::Queued => queue.get(&row.id).copied().unwrap_or(i64::MAX),
+        Lane::Running | Lane::Waiting | Lane::Done => 0,
+    };
+    board.rows.sort_by_key(|row| (row.lane, place(row), row.id));
     Ok(board)
+}
+
+/// Maximum number of waiting legs whose order is shown.
+const QUEUED: u32 = 1_000;
+
+/// Returns the places of tasks in the queue: the order in which their legs are claimed.
+pub fn queue(store: &mut dyn Store) -> Result<BTreeMap<TaskId, i64>, Error> {
+    let waiting = store.waiting(QUEUED)?;
+    Ok((0..).zip(waiting).map(|(place, leg)| (leg.leg.task, place)).collect())
+}
+
+/// Returns since when a task is in its lane; for an ended task, when it ended.
+pub fn since(lane: Lane, known: &IndexedTask) -> Timestamp {
+    let last = known.legs.last();
+    match lane {
+        Lane::Running => last.and_then(|leg| leg.started).unwrap_or(known.updated),
+        Lane::Needs | Lane::Waiting | Lane::Queued | Lane::Done => known.updated,
+    }
 }
 
 fn row(lane: Lane, known: &IndexedTask, task: &Task, cost: Option<u64>, now: Timestamp) -> Row {
     let last = known.legs.last();
     let length = match lane {
-        Lane::Running => last.and_then(|leg| leg.started).map(|at| now.since(at)),
-        Lane::Needs | Lane::Waiting => last.and_then(|leg| leg.ended).map(|at| now.since(at)),
-        Lane::Done => Some(known.took(now)),
-        Lane::Queued => None,
+        Lane::Done => known.took(now),
+        Lane::Needs | Lane::Running | Lane::Waiting | Lane::Queued => now.since(since(lane, known)),
     };
     Row {
         lane,
@@ -172,7 +196,7 @@ fn row(lane: Lane, known: &IndexedTask, task: &Task, cost: Option<u64>, now: Tim
         project: known.project.to_string(),
         path: path(task, known, lane),
         doing: doing(task, last, now),
-        length: length.unwrap_or_else(|| now.since(known.created)),
+        length,
         cost,
         end: match &task.state {
             State::Ended { end } => Some(end.clone()),

@@ -54,9 +54,17 @@ pub async fn show(
     match done.await {
         Some(Ok(Ok(body))) => Html(page::outside("Answer", body)).into_response(),
         Some(Ok(Err(why))) => refused(&shared, &client, why),
-        Some(Err(error)) => failed(Some(&error)),
+        Some(Err(error)) => closed(&error),
         None => failed(None),
     }
+}
+
+/// Shows why a link cannot answer any more. Whoever opens it is not logged in, so what a person answered stays unsaid: it
+/// may be a password.
+fn closed(error: &Error) -> Response {
+    let Error::Answered { task, by, .. } = error else { return failed(Some(error)) };
+    let text = format!("{by} answered this request of {task}. Log in to see the answer.");
+    told(StatusCode::CONFLICT, "Answered already", &text, None)
 }
 
 fn content(
@@ -118,7 +126,7 @@ pub async fn answer(
             let body = html! { h1 { "Answered" } p.lede { (words::line(&id.to_string(), 20)) " continues. You can close this page." } };
             Html(page::outside("Answered", body)).into_response()
         }
-        Some(Err(error)) => failed(Some(&error)),
+        Some(Err(error)) => closed(&error),
         None => failed(None),
     };
     api::note(&shared, &caller, format!("POST /answer {id} {verb}"), response.status().as_u16()).await;

@@ -111,10 +111,13 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     }
     // The longest-waiting task comes first; queued tasks come in the order in which they are claimed. Ended tasks are in
     // order.
+    let queue = board::queue(store)?;
     for (lane, tasks) in &mut lanes {
         match lane {
             Lane::Needs => tasks.sort_by_key(|task| task.updated),
-            Lane::Queued => tasks.sort_by_key(|task| task.id),
+            Lane::Queued => {
+                tasks.sort_by_key(|task| (queue.get(&task.id).copied().unwrap_or(i64::MAX), task.id));
+            }
             Lane::Done | Lane::Running | Lane::Waiting => {}
         }
     }
@@ -379,7 +382,7 @@ fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
             div.card-what { (what(task, last, now)) @if let Some(said) = &card.words { div.said { (said) } } }
             div.card-path { (path::small(&path::known(task, &known.stages, sign))) }
             div.card-sum {
-                b { @if known.standing.is_over() { (words::length(known.took(now))) } @else { (since(seed.created, now)) } }
+                b { @if known.standing.is_over() { (words::length(known.took(now))) } @else { (since(board::since(card.lane, known), now)) } }
                 " " (words::usage_cost(&card.usage))
             }
             div.card-act { a.btn href=(href) aria-label={ (label) " " (seed.id) } { (label) } }

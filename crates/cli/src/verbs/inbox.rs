@@ -44,7 +44,7 @@ pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Er
         walk::walk(cli, store.as_mut(), &tasks)?;
         return Ok(Exit::Done);
     }
-    let (tasks, more) = cli.app.inbox(store.as_mut(), project, limit)?;
+    let (tasks, more) = cli.app.inbox(store.as_mut(), project, None, limit)?;
     cli.printer.inbox(&tasks);
     if more {
         cli.printer.cut(tasks.len());

@@ -34,7 +34,7 @@ pub fn waiting(
     project: Option<String>,
     limit: u32,
 ) -> Result<(Vec<Task>, bool), Error> {
-    let (mut tasks, more) = cli.app.inbox(store, project, limit)?;
+    let (mut tasks, more) = cli.app.inbox(store, project, None, limit)?;
     tasks.reverse();
     Ok((tasks, more))
 }

@@ -133,7 +133,13 @@ fn a_real_ntfy_server_gets_a_question_whose_link_answers_once_and_is_told_that_s
     assert!(given.status == 200 && given.body.contains("Answered"), "{}", given.body);
     let again = phone.submit(&page, &action("answer"), &[]);
     assert!(again.status == 409 && again.body.contains("link sent to phone"), "{}", again.body);
-    assert_eq!(phone.get(link).status, 409);
+    let late = phone.get(link);
+    assert_eq!(late.status, 409);
+    // Who answered, and not what: an answer may be a password.
+    for page in [&again, &late] {
+        assert!(page.body.contains("answered this request of T-1"), "{}", page.body);
+        assert!(!page.body.contains("blue"), "{}", page.body);
+    }
     let audit = std::fs::read_to_string(sandbox.place("acquit/web/audit.jsonl")).unwrap();
     assert!(audit.contains("link sent to phone") && !audit.contains(ticket), "{audit}");
 

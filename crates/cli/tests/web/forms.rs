@@ -135,6 +135,16 @@ fn rejecting_says_where_it_leads_and_goes_there_and_names_the_commit() {
 }
 
 #[test]
+fn queued_tasks_are_shown_in_the_order_in_which_they_are_claimed() {
+    let office = Office::open();
+    let served = Served::start(&office.sandbox, &["--workers", "1"]);
+    office.sandbox.acquit(&["task", "add", "Mend the login", "--priority", "5"]).must(0);
+    let page = served.browser().get("/?lane=queued").body;
+    let at = |id: u32| page.find(&format!("id=\"task-T-{id}\"")).unwrap_or_else(|| panic!("T-{id}: {page}"));
+    assert!(at(8) < at(7), "{page}");
+}
+
+#[test]
 fn tasks_are_found_retried_and_compared_and_schedules_paused() {
     let office = Office::open();
     let served = Served::start(&office.sandbox, &["--workers", "1"]);

@@ -95,6 +95,8 @@ input! {
     InboxQuery {
         /// Only those of the repository at this path.
         project: Option<String> = { "maxLength": 4096 },
+        /// `next` of the previous page.
+        cursor: Option<String> = { "pattern": "^T-[1-9][0-9]{0,17}$" },
         /// Maximum number of items.
         limit: Option<u32> = { "minimum": 1, "maximum": 500 },
     }
@@ -279,6 +281,8 @@ fn known(cx: &mut Context<'_>, at: &At) -> Result<acquit_core::ids::LegId, Probl
 }
 
 fn inbox(cx: &mut Context<'_>, _: &At, query: InboxQuery) -> Result<Page<InboxItem>, Problem> {
-    let (tasks, _) = cx.app.inbox(cx.store, query.project, query.limit.unwrap_or(USUAL))?;
-    Ok(Page { items: tasks.iter().filter_map(InboxItem::of).collect(), next: None })
+    let below = query.cursor.as_deref().and_then(|cursor| cursor.parse().ok());
+    let (tasks, more) = cx.app.inbox(cx.store, query.project, below, query.limit.unwrap_or(USUAL))?;
+    let next = tasks.last().filter(|_| more).map(|task| task.seed.id.to_string());
+    Ok(Page { items: tasks.iter().filter_map(InboxItem::of).collect(), next })
 }
