@@ -19,7 +19,7 @@ pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error
     let mut store = cli.app.store()?;
     let policy = agent_policy(&cli.app, store.as_mut(), id)?;
     drop(store);
-    let homes = HomesOfEndedTask::make(cli, id, &policy);
+    let aside = Aside::make(cli, id, &policy);
     let command = if command.is_empty() {
         vec![cli.app.runtime.environment.get("SHELL").map_or_else(|| "sh".into(), ToOwned::to_owned)]
     } else {
@@ -39,41 +39,50 @@ pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error
             command,
         },
     );
-    drop(homes);
+    drop(aside);
     exit
 }
 
-/// The directories of an agent for what it writes beside the tree. They are removed when a task ends, so make them for
-/// the time that the shell runs.
-struct HomesOfEndedTask(Option<PathBuf>);
+/// Directories for what an agent writes beside the tree. They are removed when a task ends, so make those that are
+/// missing for the time that the shell runs.
+struct Aside(Vec<PathBuf>);
 
-impl HomesOfEndedTask {
+impl Aside {
     fn make(cli: &Cli, id: TaskId, policy: &Path) -> Self {
         let homes = cli.app.runtime.agent_homes(id);
         let read = || serde_json::from_slice::<Policy>(&std::fs::read(policy).ok()?).ok();
-        let Some(policy) = read().filter(|_| !homes.exists()) else { return Self(None) };
-        for place in policy.view.iter().filter_map(Entry::written).filter(|place| place.starts_with(&homes)) {
+        let view = read().map(|policy| policy.view).unwrap_or_default();
+        let mut made = Vec::new();
+        for place in view.iter().filter_map(Entry::written).filter(|place| place.starts_with(&homes)) {
+            if place.exists() {
+                continue;
+            }
             let is_file = place.parent().is_some_and(|parent| parent.ends_with("settings"));
-            let folder = if is_file { place.parent().unwrap_or(place) } else { place };
-            // What cannot be made is named when the sandbox starts.
-            let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            let mut work = place.as_os_str().to_owned();
+            work.push(".work");
+            let folders = if is_file {
+                vec![place.parent().unwrap_or(place).to_owned()]
+            } else {
+                vec![place.to_owned(), PathBuf::from(work)]
+            };
+            for folder in folders {
+                // What cannot be made is named when the sandbox starts.
+                let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+                made.push(folder);
+            }
             if is_file {
                 let _ = std::fs::write(place, "");
-            } else {
-                let mut work = folder.as_os_str().to_owned();
-                work.push(".work");
-                let _ = std::fs::create_dir_all(work);
             }
         }
-        Self(Some(homes))
+        Self(made)
     }
 }
 
-impl Drop for HomesOfEndedTask {
+impl Drop for Aside {
     fn drop(&mut self) {
-        if let Some(homes) = &self.0 {
+        for folder in &self.0 {
             // `acquit clean` removes what is left.
-            let _ = acquit_run::workspace::remove_folder(homes);
+            let _ = acquit_run::workspace::remove_folder(folder);
         }
     }
 }
