@@ -175,7 +175,7 @@ pub(super) fn ignored_failures(file: &FileChange, moved: &Moved) -> Vec<Finding>
     });
     static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\|\|\s*(true|:|exit 0|echo\b|/bin/true)|;\s*(true|exit 0)\s*([\x22']|$)|\|\s*true\b|&&\s*exit 0|\|\s*(?:tee|cat|grep|head|tail|less)\b|^\t-[@\w]|;\s*exit\s+0\b|\|\|\s*(?:printf|return 0|\(|warn\w*\b|log\w*\b|continue\b|break\b)|\bif ! ?\$?\(?[^;]*;\s*then\s+true",
+            r"\|\|\s*(true|:|exit 0|echo\b|/bin/true)|;\s*(true|exit 0)\s*([\x22']|$)|\|\s*true\b|&&\s*exit 0|\|\s*(?:tee|cat|grep|head|tail|less)\b|^\t-[@\w]|;\s*exit\s+0\b|\|\|\s*(?:printf|return 0|warn\w*\b|log\w*\b|continue\b|break\b)|\bif ! ?\$?\(?[^;]*;\s*then\s+true",
         )
     });
     static TOOL: LazyLock<Regex> = LazyLock::new(|| {
@@ -183,10 +183,14 @@ pub(super) fn ignored_failures(file: &FileChange, moved: &Moved) -> Vec<Finding>
             r"\b(test|tests|lint|check|clippy|fmt|pytest|tox|nox|cargo|npm|npx|pnpm|yarn|bun|jest|vitest|mocha|eslint|tsc|mypy|ruff|flake8|pylint|mvn|gradlew?|go (test|vet|build)|golangci-lint|coverage|build|make|audit)\b",
         )
     });
+    // A group that cleans up and then fails as well hides nothing.
+    static GROUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\|\|\s*\("));
+    static FAILS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bexit\s+(?:[1-9]|\$)|\bfalse\s*\)"));
     let Some(kind) = file.new.as_deref().and_then(Runs::of) else { return Vec::new() };
     let hides = |line: &&Line| {
         let code = without_comment(&line.text);
-        ANYWHERE.is_match(code) || (SWALLOWED.is_match(code) && (kind == Runs::Checks || TOOL.is_match(code)))
+        let swallowed = SWALLOWED.is_match(code) || (GROUP.is_match(code) && !FAILS.is_match(code));
+        ANYWHERE.is_match(code) || (swallowed && (kind == Runs::Checks || TOOL.is_match(code)))
     };
     let new = file.added().filter(|line| moved.is_new(line)).filter(hides);
     new.map(|line| {
