@@ -35,6 +35,11 @@ fn setup_runs_once_for_all_tasks_with_the_same_lock_file() {
     // What setup left in the tree and git does not ignore is nobody's work.
     let branch = sandbox.task().seed.branch;
     assert!(!sandbox.repo.git(&["ls-tree", "-r", "--name-only", &branch]).contains("deps"));
+    // Of a cache that was moved, other downloads are kept.
+    let moved = sandbox.place("moved").to_string_lossy().into_owned();
+    let sandbox = sandbox.with("CARGO_HOME", moved);
+    sandbox.acquit(&["run", "Three"]).must(0);
+    assert_eq!(setups(&sandbox), 3);
 }
 
 /// acquit's directory is below the home unless somebody moves it, and so is each layer of setup. The kernel refuses to lay

@@ -25,6 +25,7 @@ use crate::git::CommitId;
 use crate::layers::{Found, Layer, Making, Place, keep_caches};
 use crate::network::{Connection, Verdict};
 use crate::pause::pause;
+use crate::sandbox::toolchains;
 use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
 
 /// Poll interval for a layer that another task is making.
@@ -192,7 +193,11 @@ fn place(
 ) -> Result<Place, LegAbort> {
     let config = &job.definition.config;
     let tree = if inputs.is_empty() { Some(workspace.tree_of(from)?) } else { None };
-    let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+    let variable =
+        |name: &str| ctx.runtime.environment.get(name).map(|value| value.to_string_lossy().into_owned());
+    // Where caches are decides which of setup's downloads are kept.
+    let toolchains: Vec<(&str, Option<String>)> =
+        toolchains::variables().map(|name| (name, variable(name))).collect();
     let period = (ctx.runtime.now)().0 / i64::try_from(AGE.as_millis()).unwrap_or(i64::MAX);
     let depends = serde_json::json!({
         "form": FORM,
@@ -206,7 +211,8 @@ fn place(
         "hosts": config.network.hosts,
         "access": config.access,
         "sandbox": config.sandbox,
-        "path": path,
+        "path": variable("PATH"),
+        "toolchains": toolchains,
         "period": period,
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
