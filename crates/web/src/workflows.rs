@@ -103,8 +103,8 @@ fn times(count: u64) -> String {
 fn stages(workflow: &Workflow, flow: &Flow) -> Markup {
     let none = StageFigures::default();
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Stages, listed" { table {
-            thead { tr { th scope="col" { "stage" } th.n scope="col" { "legs" } th.n scope="col" { "passed at first try" } th scope="col" { "mostly rejected by" } th.n scope="col" { "median" } th.n scope="col" { "cost" } } }
+        div.scroll tabindex="0" role="region" aria-label="Stages, listed" { table.slim {
+            thead { tr { th scope="col" { "stage" } th.n scope="col" { "legs" } th.n scope="col" { "passed at first try" } th scope="col" { "mostly rejected by" } th.n.wordy scope="col" { "median" } th.n scope="col" { "cost" } } }
             tbody { @for stage in &workflow.stages {
                 @let figures = flow.stages.get(stage.name.as_str()).unwrap_or(&none);
                 tr {
@@ -112,7 +112,7 @@ fn stages(workflow: &Workflow, flow: &Flow) -> Markup {
                     td.n { (figures.legs) }
                     td.n { @if figures.first_tries > 0 { (figures.first_passed * 100 / figures.first_tries) " % of " (figures.first_tries) " " (words::meter(figures.first_passed, figures.first_tries)) } @else { "–" } }
                     td { (rejecting(figures)) }
-                    td.n { (figures.median().map_or_else(|| "–".to_owned(), words::length)) }
+                    td.n.wordy { (figures.median().map_or_else(|| "–".to_owned(), words::length)) }
                     td.n { (words::cost(Some(figures.cost).filter(|cost| *cost > 0))) }
                 }
             } }
@@ -140,7 +140,7 @@ fn ways(flow: &Flow) -> Markup {
     };
     html! {
         @if all.is_empty() { p.panel-body.dim { "No task has gone through it yet." } } @else {
-            div.scroll tabindex="0" role="region" aria-label="Ways, listed" { table {
+            div.scroll tabindex="0" role="region" aria-label="Ways, listed" { table.slim {
                 thead { tr { th scope="col" { "from" } th scope="col" { "outcome" } th scope="col" { "to" } th.n scope="col" { "taken" } } }
                 tbody { @for (arrow, count) in all { tr {
                     th scope="row" { (arrow.from.as_deref().unwrap_or_default()) }

@@ -100,6 +100,7 @@ step = [ { say = "I add the lookup and refuse what has no rate." }, { write = "s
     { outcome = "pr_ready", payload = { summary = "Postings without a rate are refused, all tests pass" } } ]
 [[fix]]
 step = [ { say = "The table had a placeholder. I take the rate of the day." }, { write = "src/usd.rate", content = "1.0834\n" },
+    { write = "src/a-name-of-a-file-that-is-much-longer-than-a-phone-is-wide-and-has-no-blank.md", content = "The rate of the value date counts. The rate of the value date counts. The rate of the value date counts. The rate of the value date counts. The rate of the value date counts. The rate of the value date counts. The rate of the value date counts. The rate of the value date counts.\n" },
     { run = "sh tests/run.sh" },
     { usage = { model = "claude-sonnet-5-5", input = 18000, output = 1900, cache_read = 29000, cost_micros = 90000 } },
     { outcome = "fixed", payload = { summary = "the rate is looked up now" } } ]

@@ -1,6 +1,6 @@
 //! Claims of agents beside the verdicts of gates, with the evidence of each verdict.
 
-use acquit_core::gate::{Finding, Verdict, Weight};
+use acquit_core::gate::{Evidence, Finding, Verdict, Weight};
 use acquit_core::leg::Ending;
 use acquit_core::task::{End, State};
 use maud::{Markup, html};
@@ -29,7 +29,7 @@ fn by_leg(view: &View<'_>) -> Markup {
     let mut judged: Vec<u32> = view.history.verdicts.iter().map(|(leg, _)| *leg).collect();
     judged.dedup();
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Verdicts by leg" { table.verdicts {
+        div.scroll tabindex="0" role="region" aria-label="Verdicts by leg" { table.verdicts.stacked {
             thead { tr { th scope="col" { "leg" } th scope="col" { "the agent said" } th scope="col" { "the gates showed" } } }
             tbody { @for number in judged {
                 @let past = view.task.past.iter().find(|past| past.number == number);
@@ -72,14 +72,14 @@ fn gate(verdict: &Verdict, open: bool) -> Markup {
             details id={ "gate-fold-" (verdict.gate) } open[open] {
                 summary {
                     (sign.named()) b { (verdict.gate) }
-                    span.gate-words { (headline(verdict)) }
+                    span.gate-words { (headline(evidence, &verdict.ended)) }
                     span.dim.end { @if let Some(leg) = verdict.reused { "same work as in leg " (leg) " · " } (verdict.took) }
                 }
                 p { code { (words::line(&verdict.command, 300)) } " " span.dim { (words::line(&verdict.ended, 100)) } }
                 @if evidence.figures.len() > 1 { p { @for figure in &evidence.figures { span.tag { (words::line(&figure.what, 60)) " " (words::line(&figure.value, 60)) } " " } } }
                 (tests(verdict))
                 @for finding in evidence.findings.iter().filter(|finding| !is_test(finding)) { (finding_line(finding)) }
-                @if evidence.more > 0 { p.dim { (evidence.more) " more findings" } }
+                @if evidence.more > 0 { p.dim { (words::count(evidence.more as usize, "more finding")) } }
                 @if let Some(failure) = &verdict.failure {
                     pre { (words::text(&failure.message)) }
                     @if let (Some(place), Some(excerpt)) = (&failure.location, &failure.excerpt) {
@@ -93,18 +93,18 @@ fn gate(verdict: &Verdict, open: bool) -> Markup {
 }
 
 /// Summarizes the findings of a gate in a few words.
-fn headline(verdict: &Verdict) -> String {
-    let evidence = &verdict.evidence;
+fn headline(evidence: &Evidence, ended: &str) -> String {
     let failing = evidence.failing().count();
-    if !evidence.red.is_empty() {
-        return format!("{} red → green", words::count(evidence.red.len(), "test"));
-    }
+    // What rejects comes first: tests that turned green prove nothing then.
     if failing > 0 {
         return words::count(failing + evidence.more as usize, "finding");
     }
+    if !evidence.red.is_empty() {
+        return format!("{} red → green", words::count(evidence.red.len(), "test"));
+    }
     match evidence.figures.first() {
         Some(figure) => format!("{} {}", words::line(&figure.what, 60), words::line(&figure.value, 60)),
-        None => words::line(&verdict.ended, 100),
+        None => words::line(ended, 100),
     }
 }
 
@@ -133,19 +133,29 @@ fn tests(verdict: &Verdict) -> Markup {
     let others: Vec<&Finding> = evidence.findings.iter().filter(|finding| is_test(finding)).collect();
     html! {
         @if !evidence.red.is_empty() || !others.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label={ "Tests of " (verdict.gate) } { table.evidence {
+            div.scroll tabindex="0" role="region" aria-label={ "Tests of " (verdict.gate) } { table.evidence.stacked {
                 thead { tr { th scope="col" { "test" } th scope="col" { "without the change" } th scope="col" { "with it" } th scope="col" { "class" } } }
                 tbody {
                     @for test in &evidence.red {
                         tr { th scope="row" { code { (words::line(test, 200)) } } td { (Sign::Rejected.bare()) "fails by assertion" } td { (Sign::Proven.bare()) "passes" } td.dim { "assert-red" } }
                     }
                     @for finding in others {
-                        tr.bad[finding.weight != Weight::Noted] { th scope="row" colspan="3" { (words::line(&finding.message, 400)) } td { (words::line(&finding.rule, 60)) } }
+                        @let (first, rest) = first_line(&finding.message);
+                        tr.bad[finding.weight != Weight::Noted] {
+                            th.light scope="row" colspan="3" { (words::line(first, 300)) @if !rest.is_empty() { details.fold { summary { "all of it" } pre { (words::text(rest)) } } } }
+                            td { (words::line(&finding.rule, 60)) }
+                        }
                     }
                 }
             } }
         }
     }
+}
+
+/// Splits a message into its first line and the rest.
+fn first_line(message: &str) -> (&str, &str) {
+    let message = message.trim();
+    message.split_once('\n').map_or((message, ""), |(first, rest)| (first.trim_end(), rest.trim_end()))
 }
 
 fn finding_line(finding: &Finding) -> Markup {
@@ -170,4 +180,27 @@ pub(crate) fn excerpt_lines(excerpt: &str, line: u32) -> Markup {
             .and_then(|digits| digits.parse::<u32>().ok())
     };
     html! { div.patch { @for text in excerpt.lines() { pre.hit[number(text) == Some(line)] { (words::text(text)) @if text.is_empty() { " " } } } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rejects_is_told_before_what_turned_green() {
+        let mut evidence = Evidence { red: vec!["a".to_owned()], ..Evidence::default() };
+        assert_eq!(headline(&evidence, "passed"), "1 test red → green");
+        let (rule, message) = ("new-failure".to_owned(), "b fails".to_owned());
+        evidence.findings.push(Finding { weight: Weight::Fails, rule, message, location: None });
+        assert_eq!(headline(&evidence, "1 finding"), "1 finding");
+    }
+
+    #[test]
+    fn a_message_is_its_first_line_and_the_rest_is_folded() {
+        assert_eq!(
+            first_line("t > x is new and fails\nTraceback\n  File\n"),
+            ("t > x is new and fails", "Traceback\n  File")
+        );
+        assert_eq!(first_line(" one line "), ("one line", ""));
+    }
 }

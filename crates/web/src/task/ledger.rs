@@ -53,7 +53,7 @@ fn artifact_row(task: &Task, artifact: &Artifact) -> Markup {
             Artifact::Branch { commit, published, .. } => { dt { "work" } dd { code { (words::short(commit)) } @if *published { " in your repository" } @else { " in the workspace" } } },
             Artifact::Merged { branch, commit } => { dt { "merged" } dd { "into " (words::line(branch, 200)) " as " code { (words::short(commit)) } } },
             Artifact::Commits { leg, commits } => { dt { "commits" } dd { @for commit in commits { div { code { (words::short(&commit.id)) } " " (words::line(&commit.subject, 200)) " · leg " (leg) } } } },
-            Artifact::Diff(stats) => { dt { "change" } dd { (stats.files) " files, " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } } },
+            Artifact::Diff(stats) => { dt { "change" } dd { (words::count(usize::try_from(stats.files).unwrap_or(usize::MAX), "file")) ", " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } } },
             Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (bytes) " bytes · " (stage) } },
             Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { (gate) " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
             Artifact::Pushed { branch, .. } => { dt { "pushed" } dd { (words::line(branch, 200)) } },
@@ -128,8 +128,8 @@ pub(super) fn cost(view: &View<'_>) -> Markup {
         section.panel {
             header.panel-head.row { h2 { "Cost" } p.hint { b { (words::usage_cost(&view.usage)) } @if let Some(most) = view.max_cost() { " of " (words::cost(Some(most))) } @if view.usage.estimated() > 0 { " · ≈ marks prices of our list, where the agent told none" } } }
             @if let (Some((first, whole)), true) = (extent(view), paid > 0) { (growth(view, first, whole, paid)) }
-            div.scroll tabindex="0" role="region" aria-label="Cost by leg" { table {
-                thead { tr { th scope="col" { "leg" } th.n scope="col" { "tokens in" } th.n scope="col" { "from cache" } th.n scope="col" { "out" } th.n scope="col" { "time" } th.n scope="col" { "cost" } } }
+            div.scroll tabindex="0" role="region" aria-label="Cost by leg" { table.slim {
+                thead { tr { th scope="col" { "leg" } th.n.wordy scope="col" { "tokens in" } th.n.wordy scope="col" { "from cache" } th.n.wordy scope="col" { "out" } th.n scope="col" { "time" } th.n scope="col" { "cost" } } }
                 tbody {
                     @for leg in view.legs {
                         tr {
@@ -146,7 +146,7 @@ pub(super) fn cost(view: &View<'_>) -> Markup {
 
 fn figures(usage: &acquit_core::agent::Usage) -> Markup {
     let input = usage.input + usage.cache_write_5m + usage.cache_write_1h;
-    html! { td.n { (words::tokens(input)) } td.n { (words::tokens(usage.cache_read)) } td.n { (words::tokens(usage.output)) } }
+    html! { td.n.wordy { (words::tokens(input)) } td.n.wordy { (words::tokens(usage.cache_read)) } td.n.wordy { (words::tokens(usage.output)) } }
 }
 
 /// Draws the total cost after each leg, over time.
