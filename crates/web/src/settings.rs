@@ -45,7 +45,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
                 thead { tr { th scope="col" { "key" } th scope="col" { "value" } th scope="col" { "from" } } }
                 tbody { @for setting in all { tr.dim[setting.file.is_none()] {
                     th scope="row" { code { (words::line(&setting.key, 200)) } }
-                    td { code { (words::line(&shown(&setting.value), 300)) } }
+                    td { code { (words::line(&shown(&setting.key, &setting.value), 300)) } }
                     td { (setting.origin) @if let Some(file) = &setting.file { " · " (words::line(&file.to_string_lossy(), 200)) @if let Some(line) = setting.line { ":" (line) } } }
                 } } }
             } }
@@ -54,9 +54,57 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     Ok(Content { title: "Settings".to_owned(), task: None, body })
 }
 
-fn shown(value: &serde_json::Value) -> String {
+/// Last parts of keys whose values are lengths of time, in milliseconds.
+const TIMES: [&str; 5] = ["longest", "slack", "timeout", "unfinished", "idle"];
+/// Keys whose values are sizes, in bytes.
+const SIZES: [&str; 2] = ["limits.memory", "limits.disk"];
+
+/// Formats a value: sizes and lengths of time with the largest unit that has no fraction.
+fn shown(key: &str, value: &serde_json::Value) -> String {
+    const MILLISECONDS: [(u64, &str); 4] =
+        [(86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second")];
+    const BYTES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let fits = |number: u64| move |(unit, _): &&(u64, &str)| number >= *unit && number.is_multiple_of(*unit);
+    let last = key.rsplit('.').next().unwrap_or_default();
     match value {
         serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Number(number) => {
+            let exact = number.as_u64().unwrap_or(0);
+            let unit = |units: &'static [(u64, &'static str)]| units.iter().find(fits(exact));
+            if TIMES.contains(&last)
+                && let Some((size, name)) = unit(&MILLISECONDS)
+            {
+                words::count(usize::try_from(exact / size).unwrap_or(usize::MAX), name)
+            } else if SIZES.contains(&key)
+                && let Some((size, name)) = unit(&BYTES)
+            {
+                format!("{} {name}", exact / size)
+            } else {
+                number.to_string()
+            }
+        }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lengths_and_sizes_are_read_with_their_unit_and_other_numbers_as_they_are() {
+        let all = [
+            ("waiting.longest", json!(86_400_000), "1 day"),
+            ("waiting.slack", json!(90_000), "90 seconds"),
+            ("limits.disk", json!(21_474_836_480_u64), "20 GiB"),
+            ("limits.processes", json!(1_024), "1024"),
+            ("limits.disk", json!(1_025), "1025"),
+            ("agent", json!("bot"), "bot"),
+            ("access.write", json!([1]), "[1]"),
+        ];
+        for (key, value, wanted) in all {
+            assert_eq!(shown(key, &value), wanted, "{key}");
+        }
     }
 }

@@ -230,7 +230,7 @@ pub fn artifacts(task: &core_task::Task) -> Vec<Artifact> {
             }
             Core::Merged { branch, commit } => ("merged", branch.clone(), commit.clone(), None),
             Core::Commits { leg, commits } => {
-                ("commits", format!("leg {leg}"), format!("{} commits", commits.len()), None)
+                ("commits", format!("leg {leg}"), crate::words::count(commits.len(), "commit"), None)
             }
             Core::Diff(stats) => {
                 let about = format!("{} files, +{} -{}", stats.files, stats.insertions, stats.deletions);
