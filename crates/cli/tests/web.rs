@@ -16,6 +16,8 @@ mod browser;
 #[path = "web/chrome.rs"]
 mod chrome;
 mod common;
+#[path = "web/decisions.rs"]
+mod decisions;
 #[path = "web/forms.rs"]
 mod forms;
 #[path = "web/fuzz.rs"]

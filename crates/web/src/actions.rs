@@ -25,12 +25,24 @@ impl Fields {
         fields.map(|(_, value)| value.trim())
     }
 
+    /// Returns the comments on lines of a diff: the name of the field, the place, and the text.
+    pub fn comments(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let written = self.0.iter().filter(|(_, value)| !value.trim().is_empty());
+        written.filter_map(|(key, value)| Some((key.as_str(), key.strip_prefix(COMMENT)?, value.as_str())))
+    }
+
+    /// Returns what a person wrote into the form.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        let by_hand = |key: &str| {
+            ["reason", "note"].contains(&key) || key.starts_with("words-") || key.starts_with(COMMENT)
+        };
+        let fields = self.0.iter().filter(move |(key, value)| by_hand(key) && !value.trim().is_empty());
+        fields.map(|(_, value)| value.as_str())
+    }
+
     /// Returns a text with the comments on lines of a diff below it, each with its place.
     fn with_comments(&self, name: &str) -> Option<String> {
-        let comments = self.0.iter().filter_map(|(key, value)| {
-            let place = key.strip_prefix(COMMENT)?;
-            (!value.trim().is_empty()).then(|| format!("{place}: {}", value.trim()))
-        });
+        let comments = self.comments().map(|(_, place, text)| format!("{place}: {}", text.trim()));
         let parts: Vec<String> =
             self.get(name).map(|text| text.trim().to_owned()).into_iter().chain(comments).collect();
         (!parts.is_empty()).then(|| parts.join("\n"))
@@ -49,14 +61,37 @@ impl Fields {
     }
 
     /// Returns the answers to all questions: for each the entered text, or else the selected option.
-    fn answers(&self) -> Option<Vec<String>> {
-        let count = self.number("questions")?;
-        (1..=count)
-            .map(|number| {
-                let words = self.get(&format!("words-{number}"));
-                words.or_else(|| self.get(&format!("choice-{number}"))).map(|text| text.trim().to_owned())
-            })
-            .collect()
+    fn answers(&self) -> Result<Vec<String>, Lacks> {
+        let count = self.number("questions").unwrap_or(1);
+        let one = |number: u32| {
+            let words = self.get(&format!("words-{number}"));
+            let given = words.or_else(|| self.get(&format!("choice-{number}")));
+            let lacks = || {
+                let why = match count {
+                    1 => "Nothing was written or chosen.".to_owned(),
+                    _ => format!("Question {number} has no answer: choose an option or write one."),
+                };
+                Lacks::new(&format!("words-{number}"), why)
+            };
+            given.map(|text| text.trim().to_owned()).ok_or_else(lacks)
+        };
+        (1..=count).map(one).collect()
+    }
+}
+
+/// What a form lacks, and in which field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacks {
+    /// Name of the field; empty for the form as a whole.
+    pub field: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Lacks {
+    /// Creates it.
+    pub fn new(field: &str, why: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), why: why.into() }
     }
 }
 
@@ -98,27 +133,39 @@ pub enum Action {
 }
 
 impl Action {
-    /// Parses a form; `None` if something is missing.
-    pub fn read(name: &str, form: &Fields) -> Option<Self> {
-        let seen =
-            || Some(Seen { request: form.number("request")?, commit: form.get("commit").map(str::to_owned) });
-        let reply = |reply| Some(Self::Reply { seen: seen()?, reply });
+    /// Parses a form.
+    pub fn read(name: &str, form: &Fields) -> Result<Self, Lacks> {
+        let reply = |reply| match form.number("request") {
+            Some(request) => {
+                let seen = Seen { request, commit: form.get("commit").map(str::to_owned) };
+                Ok(Self::Reply { seen, reply })
+            }
+            None => {
+                Err(Lacks::new("", "The form does not say which request it answers. Open the request again."))
+            }
+        };
         match name {
-            "cancel" => Some(Self::Cancel),
-            "merge" => Some(Self::Merge),
-            "feedback" => Some(Self::Feedback),
+            "cancel" => Ok(Self::Cancel),
+            "merge" => Ok(Self::Merge),
+            "feedback" => Ok(Self::Feedback),
             "retry" => {
-                let stage = match form.get("stage") {
-                    Some(stage) => Some(stage.parse().ok()?),
-                    None => None,
-                };
-                Some(Self::Retry { stage, note: form.with_comments("note") })
+                let stage = form.get("stage").map(str::parse).transpose();
+                let stage = stage.map_err(|_| Lacks::new("stage", "There is no such stage."))?;
+                Ok(Self::Retry { stage, note: form.with_comments("note") })
             }
             "approve" => reply(Reply::Approve),
-            "reject" => reply(Reply::Reject(form.with_comments("reason")?)),
-            "choose" => reply(Reply::Exactly(Answer::Choose { option: form.get("option")?.to_owned() })),
+            "reject" => match form.with_comments("reason") {
+                Some(reason) => reply(Reply::Reject(reason)),
+                None => {
+                    Err(Lacks::new("reason", "There are no words: write what is wrong, and send it again."))
+                }
+            },
+            "choose" => match form.get("option") {
+                Some(option) => reply(Reply::Exactly(Answer::Choose { option: option.to_owned() })),
+                None => Err(Lacks::new("option", "Nothing was chosen: press one of the buttons.")),
+            },
             "answer" => reply(Reply::Words(form.answers()?)),
-            _ => None,
+            _ => Err(Lacks::new("", "There is no such action.")),
         }
     }
 
@@ -141,19 +188,20 @@ impl Action {
 mod tests {
     use super::*;
 
-    fn read(name: &str, fields: &[(&str, &str)]) -> Option<Action> {
+    fn read(name: &str, fields: &[(&str, &str)]) -> Result<Action, Lacks> {
         let fields = fields.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         Action::read(name, &Fields(fields))
     }
 
     #[test]
-    fn a_form_that_lacks_something_does_nothing() {
-        assert_eq!(read("approve", &[]), None);
-        assert_eq!(read("reject", &[("request", "1"), ("reason", " ")]), None);
-        assert_eq!(read("answer", &[("request", "1"), ("questions", "2"), ("words-1", "a")]), None);
-        assert_eq!(read("choose", &[("request", "1")]), None);
-        assert_eq!(read("destroy", &[("request", "1")]), None);
-        assert_eq!(read("retry", &[("stage", "no stage/at all")]), None);
+    fn a_form_that_lacks_something_does_nothing_and_says_where() {
+        let lacks = |name, fields: &[(&str, &str)]| read(name, fields).expect_err("nothing is done").field;
+        assert_eq!(lacks("approve", &[]), "");
+        assert_eq!(lacks("reject", &[("request", "1"), ("reason", " ")]), "reason");
+        assert_eq!(lacks("answer", &[("request", "1"), ("questions", "2"), ("words-1", "a")]), "words-2");
+        assert_eq!(lacks("choose", &[("request", "1")]), "option");
+        assert_eq!(lacks("destroy", &[("request", "1")]), "");
+        assert_eq!(lacks("retry", &[("stage", "no stage/at all")]), "stage");
     }
 
     #[test]
@@ -161,10 +209,10 @@ mod tests {
         let all = [("comment:src/a:b.rs:3-5", " Why? "), ("request", "1"), ("comment:x:1", " ")];
         let seen = Seen { request: 1, commit: None };
         let reply = Reply::Reject("src/a:b.rs:3-5: Why?".to_owned());
-        assert_eq!(read("reject", &all), Some(Action::Reply { seen: seen.clone(), reply }));
+        assert_eq!(read("reject", &all), Ok(Action::Reply { seen: seen.clone(), reply }));
         let all = [("comment:x:1", "One."), ("request", "1"), ("reason", "All in all, no.")];
         let reply = Reply::Reject("All in all, no.\nx:1: One.".to_owned());
-        assert_eq!(read("reject", &all), Some(Action::Reply { seen, reply }));
+        assert_eq!(read("reject", &all), Ok(Action::Reply { seen, reply }));
     }
 
     #[test]
@@ -173,6 +221,6 @@ mod tests {
             [("request", "3"), ("questions", "2"), ("choice-1", "a"), ("words-1", " b "), ("choice-2", "c")];
         let reply = Reply::Words(vec!["b".to_owned(), "c".to_owned()]);
         let seen = Seen { request: 3, commit: None };
-        assert_eq!(read("answer", &all), Some(Action::Reply { seen, reply }));
+        assert_eq!(read("answer", &all), Ok(Action::Reply { seen, reply }));
     }
 }

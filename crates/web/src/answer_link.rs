@@ -110,7 +110,7 @@ pub async fn answer(
     };
     // A link answers its own request, and does nothing else.
     let action = match Action::read(&verb, &Fields(fields)) {
-        Some(Action::Reply { seen, reply }) if seen.request == link.request => Action::Reply { seen, reply },
+        Ok(Action::Reply { seen, reply }) if seen.request == link.request => Action::Reply { seen, reply },
         _ => {
             let text = "The form lacks something: choose an option or write an answer, and send it again.";
             return told(StatusCode::BAD_REQUEST, "Nothing was done", text, None);

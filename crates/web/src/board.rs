@@ -14,6 +14,7 @@ use acquit_core::time::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use crate::access::Role;
 use crate::page::{Content, Sign, since};
 use crate::shared::Shared;
 use crate::{path, words};
@@ -93,7 +94,12 @@ impl Wanted {
 }
 
 /// Renders the page.
-pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
+pub fn content(
+    shared: &Shared,
+    store: &mut dyn Store,
+    wanted: &Wanted,
+    role: Role,
+) -> Result<Content, Error> {
     let now = store.now()?;
     let today = midnight(now);
     let running = board::running(store)?;
@@ -135,13 +141,13 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
         drawn.push((*lane, *page, *size, cards, tasks.len(), hint(*lane, tasks, now)));
     }
     let body = html! {
-        (head(&counts, spent, wanted))
+        (head(&counts, spent, wanted, role))
         (unreadable(&index))
         (filter(wanted, &index))
         div #board .lanes.single[drawn.len() == 1] data-live {
             @if drawn.iter().all(|(.., count, _)| *count == 0) {
                 p.panel.panel-body {
-                    @if wanted.is_empty() && wanted.lane.is_empty() { "No tasks. " a href="/new" { "Add one" } ", or run " code { "acquit run \"…\"" } " in a repository." } @else { "No task fits. " a href="/" { "Show all" } }
+                    @if wanted.is_empty() && wanted.lane.is_empty() { "No tasks. " @if role.may_act() { a href="/new" { "Add one" } ", or run " } @else { "Run " } code { "acquit run \"…\"" } " in a repository." } @else { "No task fits. " a href="/" { "Show all" } }
                 }
             }
             @for (lane, page, size, cards, count, hint) in &drawn { (section(*lane, cards, (*page, *size, *count), hint, wanted, now)) }
@@ -175,7 +181,7 @@ fn hint(lane: Lane, tasks: &[&IndexedTask], now: Timestamp) -> String {
     .unwrap_or_default()
 }
 
-fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
+fn head(counts: &[usize], spent: u64, wanted: &Wanted, role: Role) -> Markup {
     let heading = match (counts[0], counts[1]) {
         (0, 0) => "Nothing needs you".to_owned(),
         (0, running) => format!("Nothing needs you; {} running", words::count(running, "task")),
@@ -188,7 +194,7 @@ fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
                 h1 { (heading) }
                 p.lede { (counts[1]) " running, " (counts[2]) " waiting, " (counts[3]) " queued. " (words::cost(Some(spent))) " spent today." }
             }
-            a.btn.main href="/new" { "New task" }
+            @if role.may_act() { a.btn.main href="/new" { "New task" } }
         }
         nav #tiles .tiles data-live aria-label="Lanes" {
             @for (index, (lane, id, name, sign)) in LANES.into_iter().enumerate() {
@@ -329,7 +335,7 @@ pub fn what(task: &Task, last: Option<(leg::State, Timestamp)>, now: Timestamp) 
                         Ask::Question { .. } => { "Question: " },
                         Ask::Choice { .. } | Ask::Stage { .. } => { "Decision: " },
                         Ask::Approval { .. } => { "Approval: " },
-                        Ask::Budget { budget } => { "Budget " (budget) ": " },
+                        Ask::Budget { .. } => { "Out of tries: " },
                         Ask::Stuck => { "Stuck: " },
                     }
                 }

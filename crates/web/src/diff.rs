@@ -13,6 +13,7 @@ use acquit_core::task::{State, Task};
 use acquit_run::git::Form;
 use maud::{Markup, html};
 
+use crate::access::Role;
 use crate::actions::{COMMENT, can_retry};
 use crate::page::{Content, Sign};
 use crate::shared::Shared;
@@ -44,16 +45,21 @@ struct Remark {
 type Remarks = BTreeMap<String, BTreeMap<u64, Vec<Remark>>>;
 
 /// Renders the page.
-pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Content, Error> {
+pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -> Result<Content, Error> {
     let task = store.task(id)?;
     let runs = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
-    let diff = if runs {
-        Arc::new(shared.app.diff(store, id, Form::Patch)?)
+    let read = if runs {
+        shared.app.diff(store, id, Form::Patch).map(Arc::new)
     } else {
-        shared.diffs.get(&shared.app, store, &task)?
+        shared.diffs.get(&shared.app, store, &task)
+    };
+    let diff = match read {
+        // That nothing was changed is no failure, and a task that works on it will have something to show.
+        Err(Error::NotDelivered { .. }) if task.tip == task.base() => return Ok(none(&task)),
+        read => read?,
     };
     let remarks = remarks(&history(store, id)?);
-    let sending = if runs { None } else { sending(shared, store, &task)? };
+    let sending = if runs || !role.may_act() { None } else { sending(shared, store, &task)? };
     let sum = |count: fn(&FileChange) -> Option<u64>| diff.files.iter().filter_map(count).sum::<u64>();
     let body = html! {
         nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (id) } { (id) } " / diff" }
@@ -68,6 +74,20 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         @if let Some(sending) = &sending { (sending) }
     };
     Ok(Content { title: format!("Diff of {id}"), task: Some(id), body })
+}
+
+/// Renders the page of a task that has changed nothing.
+fn none(task: &Task) -> Content {
+    let id = task.id();
+    let over = matches!(task.state, State::Ended { .. });
+    let body = html! {
+        nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (id) } { (id) } " / diff" }
+        div #head .head data-live {
+            h1 { @if over { "Nothing was changed" } @else { "Nothing is changed yet" } }
+            p.lede { (words::line(&task.seed.wish.title, 200)) @if !over { " · Reload to look again." } }
+        }
+    };
+    Content { title: format!("Diff of {id}"), task: Some(id), body }
 }
 
 /// Id of the form that sends comments.
@@ -98,7 +118,7 @@ fn sending(shared: &Shared, store: &mut dyn Store, task: &Task) -> Result<Option
         form.panel id=(FORM) method="post" action={ "/tasks/" (id) "/" (verb) } {
             div.panel-body {
                 @if let Some((request, _)) = back { input type="hidden" name="request" value=(request); input type="hidden" name="commit" value=(task.tip); }
-                label.field { span { (label) } textarea name=(field) rows="3" {} }
+                label.field { span { (label) } textarea name=(field) rows="3" data-reject[back.is_some()] {} }
                 div.acts { button.btn.main { (button) } span.hint { "The agent is told your words, with the file and lines of each comment." } }
             }
         }

@@ -8,6 +8,7 @@ use acquit_core::task::{State, Task};
 use acquit_core::time::Timestamp;
 use maud::{Markup, html};
 
+use crate::access::Role;
 use crate::page::{Content, Sign, since};
 use crate::request::{self, Sent, Subject};
 use crate::shared::Shared;
@@ -17,7 +18,8 @@ use crate::words;
 const MOST: usize = 50;
 
 /// Renders the page.
-pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error> {
+pub fn content(shared: &Shared, store: &mut dyn Store, role: Role) -> Result<Content, Error> {
+    let sent = if role.may_act() { Sent::From("inbox") } else { Sent::Nowhere };
     let now = store.now()?;
     // The longest-waiting task comes first.
     let mut waiting: Vec<(Timestamp, TaskId)> = {
@@ -54,7 +56,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error>
             div #requests data-live data-list {
                 @for (task, subject) in &all { @if let State::Waiting { request } = &task.state {
                     article.panel.asks id={ "request-" (task.id()) "-" (request.number) } data-live {
-                        (request::article(task, request, subject, Sent::From("inbox"), now))
+                        (request::article(task, request, subject, sent, now))
                     }
                 } }
             }

@@ -1,28 +1,38 @@
 //! The form that adds a task.
 
 use acquit_app::places::{Choices, Place};
-use acquit_app::{App, Error, Limits, Means, NewTask};
+use acquit_app::{App, Error, Kind, Limits, Means, NewTask};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store::Store;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::actions::Fields;
+use crate::actions::{Fields, Lacks};
 use crate::page::{Content, Sign};
+use crate::request::lacking;
 use crate::shared::Shared;
 use crate::words;
 
 /// Selects the repository.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Wanted {
+    /// Path of the repository.
     #[serde(default)]
-    project: String,
+    pub project: String,
 }
 
-/// Renders the page.
-pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
+/// A form that was not accepted, and why.
+type Sent<'s> = Option<(&'s Fields, &'s Lacks)>;
+
+/// Renders the page for this repository, with what a person sent before.
+pub fn content(
+    shared: &Shared,
+    store: &mut dyn Store,
+    project: &str,
+    sent: Sent<'_>,
+) -> Result<Content, Error> {
     let places = shared.places(store)?;
-    let named = places.iter().find(|place| place.path == wanted.project);
+    let named = places.iter().find(|place| place.path == project);
     let mut troubles: Vec<(&Place, Error)> = Vec::new();
     let mut choose = |place| match shared.app.choices(place) {
         Ok(choices) => Some((place, choices)),
@@ -47,7 +57,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
                 a href={ "/new?project=" (words::encoded(&other.path)) } aria-current=[chosen.as_ref().is_some_and(|(place, _)| place.path == other.path).then_some("page")] title=(words::line(&other.path, 300)) { (words::line(&other.name, 60)) }
             } }
         }
-        @if let Some((place, choices)) = &chosen { (form(place, choices)) }
+        @if let Some((place, choices)) = &chosen { (form(place, choices, sent)) }
         @for (place, error) in &troubles {
             p.panel.panel-body { (Sign::Noted.named()) b { (words::line(&place.name, 60)) } " " span.dim { (words::line(&place.path, 200)) } ": failed to " (words::line(&acquit_run::harness::chain(error), 400)) @if let Some(hint) = error.hint() { "; " (words::line(&hint, 400)) } }
         }
@@ -55,63 +65,97 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     Ok(Content { title: "New task".to_owned(), task: None, body })
 }
 
-fn form(place: &Place, choices: &Choices) -> Markup {
+fn form(place: &Place, choices: &Choices, sent: Sent<'_>) -> Markup {
     let usual = |name: &Option<String>| match name {
         Some(name) => format!("as the project says ({})", words::line(name, 60)),
         None => "as the workflow says".to_owned(),
     };
+    let typed = |name: &str| sent.and_then(|(fields, _)| fields.get(name));
+    let wrong = |name: &str| sent.is_some_and(|(_, lacks)| lacks.field == name).then_some("true");
+    let why = |name: &str| {
+        lacking(
+            sent.map(|(_, lacks)| lacks).filter(|lacks| lacks.field == name).map(|lacks| lacks.why.as_str()),
+        )
+    };
+    let workflow = if sent.is_some() { typed("workflow") } else { choices.workflow.as_deref() };
+    let also = |name: &str| sent.is_some_and(|(fields, _)| fields.all("also").any(|known| known == name));
     html! {
         form.panel.new method="post" action="/new" {
             div.panel-body.fields {
                 input type="hidden" name="project" value=(place.path);
                 p.dim.wide { "in " code { (words::line(&place.path, 300)) } }
-                label.field.wide { span { "Title" } input name="title" required maxlength="300" placeholder="Add a --json flag" autofocus; }
-                label.field.wide { span { "Description " span.hint { "(optional)" } } textarea name="description" rows="6" {} }
-                label.field { span { "Workflow" } select name="workflow" {
+                @if wrong("").is_some() { p.wide role="alert" { (why("")) } }
+                label.field.wide { span { "Title" } input name="title" required maxlength="300" placeholder="Add a --json flag" autofocus value=[typed("title")] aria-invalid=[wrong("title")]; (why("title")) }
+                label.field.wide { span { "Description " span.hint { "(optional)" } } textarea name="description" rows="6" { (words::kept(typed("description").unwrap_or_default())) } }
+                label.field { span { "Workflow" } select name="workflow" aria-invalid=[wrong("workflow")] {
                     @if choices.workflow.is_none() { option value="" { "choose one" } }
-                    @for (name, about) in &choices.workflows { option value=(name) selected[choices.workflow.as_ref() == Some(name)] { (words::line(name, 60)) @if !about.is_empty() { ": " (words::line(about, 80)) } } }
-                } }
-                label.field { span { "Agent" } select name="agent" { option value="" { (usual(&choices.agent)) } @for name in &choices.agents { option value=(name) { (words::line(name, 60)) } } } }
+                    @for (name, about) in &choices.workflows { option value=(name) selected[workflow == Some(name.as_str())] { (words::line(name, 60)) @if !about.is_empty() { ": " (words::line(about, 80)) } } }
+                } (why("workflow")) }
+                label.field { span { "Agent" } select name="agent" aria-invalid=[wrong("agent")] { option value="" { (usual(&choices.agent)) } @for name in &choices.agents { option value=(name) selected[typed("agent") == Some(name.as_str())] { (words::line(name, 60)) } } } (why("agent")) }
                 @if choices.agents.len() > 1 {
-                    fieldset.also.wide { legend { "Also with " span.hint { "(one more task for each, to compare)" } } @for name in &choices.agents { label { input type="checkbox" name="also" value=(name); " " (words::line(name, 60)) } } }
+                    fieldset.also.wide { legend { "Also with " span.hint { "(one more task for each, to compare)" } } @for name in &choices.agents { label { input type="checkbox" name="also" value=(name) checked[also(name)]; " " (words::line(name, 60)) } } }
                 }
-                label.field { span { "Model " span.hint { "(optional)" } } input name="model" list="models" placeholder="as the agent is set up"; datalist #models { @for name in &choices.models { option value=(name) {} } } }
-                label.field { span { "Base " span.hint { "(branch or commit)" } } input name="base" placeholder=(choices.base.clone().unwrap_or_else(|| "what is checked out".to_owned())); }
-                label.field { span { "Tags " span.hint { "(separated by commas)" } } input name="tags"; }
-                label.field { span { "Most it may cost " span.hint { "(dollars, optional)" } } input name="max_cost" inputmode="decimal"; }
+                label.field { span { "Model " span.hint { "(optional)" } } input name="model" list="models" placeholder="as the agent is set up" value=[typed("model")]; datalist #models { @for name in &choices.models { option value=(name) {} } } }
+                label.field { span { "Base " span.hint { "(branch or commit)" } } input name="base" placeholder=(choices.base.clone().unwrap_or_else(|| "what is checked out".to_owned())) value=[typed("base")] aria-invalid=[wrong("base")]; (why("base")) }
+                label.field { span { "Tags " span.hint { "(separated by commas)" } } input name="tags" value=[typed("tags")]; }
+                label.field { span { "Most it may cost " span.hint { "(dollars, optional)" } } input name="max_cost" inputmode="decimal" value=[typed("max_cost")] aria-invalid=[wrong("max_cost")]; (why("max_cost")) }
             }
             footer.panel-foot { button.btn.main { "Add the task" } span.hint { "The workflow is pinned to the task as it is now." } }
         }
     }
 }
 
-/// Adds the tasks of a form, one for each agent. None if the form lacks something.
-pub fn add(shared: &Shared, app: &App, store: &mut dyn Store, form: &Fields) -> Result<Vec<TaskId>, Error> {
-    let Some((project, mut new, also)) = read(form) else { return Ok(Vec::new()) };
+/// Adds the tasks of a form, one for each agent.
+pub fn add(
+    shared: &Shared,
+    app: &App,
+    store: &mut dyn Store,
+    form: &Fields,
+) -> Result<Result<Vec<TaskId>, Lacks>, Error> {
+    let (project, mut new, also) = match read(form) {
+        Ok(read) => read,
+        Err(lacks) => return Ok(Err(lacks)),
+    };
     let places = shared.places(store)?;
     let mut added = vec![app.create_at(store, &places, &project, &new)?.id()];
     for agent in also {
         new.means.agent = Some(agent);
         added.push(app.create_at(store, &places, &project, &new)?.id());
     }
-    Ok(added)
+    Ok(Ok(added))
+}
+
+/// Returns the field that an error is about. `None` if no change of the form helps.
+pub fn field_of(error: &Error) -> Option<Lacks> {
+    let field = match error {
+        Error::EmptyTitle => "title",
+        Error::Git(acquit_run::git::Error::UnknownBase { .. }) => "base",
+        Error::NoWorkflow { .. } | Error::WhichWorkflow(_) => "workflow",
+        error if error.kind() == Kind::Usage => "",
+        _ => return None,
+    };
+    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    Some(Lacks::new(field, format!("Failed to {}{hint}.", acquit_run::harness::chain(error))))
 }
 
 /// Returns the repository, the task, and the agents that get a copy of it.
-fn read(form: &Fields) -> Option<(String, NewTask, Vec<Name>)> {
-    let name = |key: &str| match form.get(key) {
-        Some(text) => text.trim().parse().ok().map(Some),
-        None => Some(None),
+fn read(form: &Fields) -> Result<(String, NewTask, Vec<Name>), Lacks> {
+    let name = |key: &str| match form.get(key).map(|text| text.trim().parse::<Name>()) {
+        Some(Err(_)) => Err(Lacks::new(key, format!("There is no such {key}."))),
+        Some(Ok(name)) => Ok(Some(name)),
+        None => Ok(None),
     };
     let text = |key: &str| form.get(key).map(|text| text.trim().to_owned());
+    let title = text("title").ok_or_else(|| Lacks::new("title", "A task needs a title."))?;
     let tags = text("tags").unwrap_or_default();
     let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect();
-    let max_cost = match form.get("max_cost") {
-        Some(text) => Some(micros(text.trim().trim_start_matches('$'))?),
-        None => None,
+    let cost = |text: &str| {
+        let why = "This is not an amount of dollars: write a number such as 2.50.";
+        micros(text.trim().trim_start_matches('$')).ok_or_else(|| Lacks::new("max_cost", why))
     };
+    let max_cost = form.get("max_cost").map(cost).transpose()?;
     let new = NewTask {
-        title: text("title")?,
+        title,
         description: form.get("description").unwrap_or_default().replace("\r\n", "\n"),
         means: Means { workflow: name("workflow")?, agent: name("agent")?, model: text("model") },
         base: text("base"),
@@ -123,7 +167,8 @@ fn read(form: &Fields) -> Option<(String, NewTask, Vec<Name>)> {
     also.sort();
     also.dedup();
     also.retain(|name| new.means.agent.as_ref() != Some(name));
-    Some((text("project")?, new, also))
+    let project = text("project").ok_or_else(|| Lacks::new("", "The form names no repository."))?;
+    Ok((project, new, also))
 }
 
 /// Parses an amount of dollars as people write it, to millionths.
@@ -139,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_without_a_title_or_with_a_price_that_is_none_adds_nothing() {
+    fn a_form_without_a_title_or_with_a_price_that_is_none_adds_nothing_and_says_where() {
         let fields = |extra: &[(&str, &str)]| {
             let all = [("project", "/p")]
                 .iter()
@@ -147,9 +192,10 @@ mod tests {
                 .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
             read(&Fields(all.collect()))
         };
-        assert!(fields(&[("title", " ")]).is_none());
-        assert!(fields(&[("title", "x"), ("max_cost", "much")]).is_none());
-        assert!(fields(&[("title", "x"), ("agent", "no agent/at all")]).is_none());
+        let lacks = |extra: &[(&str, &str)]| fields(extra).expect_err("nothing is added").field;
+        assert_eq!(lacks(&[("title", " ")]), "title");
+        assert_eq!(lacks(&[("title", "x"), ("max_cost", "much")]), "max_cost");
+        assert_eq!(lacks(&[("title", "x"), ("agent", "no agent/at all")]), "agent");
         let (project, new, also) = fields(&[
             ("title", " x "),
             ("tags", "a, ,b"),

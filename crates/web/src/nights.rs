@@ -9,6 +9,7 @@ use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
 
+use crate::access::Role;
 use crate::page::{Content, Sign};
 use crate::words;
 
@@ -18,7 +19,7 @@ const NEXT: usize = 3;
 const PAST: u32 = 30;
 
 /// Renders the page.
-pub fn content(app: &App, store: &mut dyn Store) -> Result<Content, Error> {
+pub fn content(app: &App, store: &mut dyn Store, role: Role) -> Result<Content, Error> {
     let now = store.now()?;
     let (all, untrusted) = schedules(app, store, NEXT, PAST)?;
     let next =
@@ -36,7 +37,7 @@ pub fn content(app: &App, store: &mut dyn Store) -> Result<Content, Error> {
             p.lede { @if all.is_empty() { "Write one as " code { "[[schedule]]" } " into " code { ".acquit/acquit.toml" } "; docs/nightshift.md shows how." } @else { (words::count(all.len(), "schedule")) " of the project that this server was started in." } }
         }
         @if let Some(error) = &untrusted { p.panel.panel-body { (Sign::Noted.named()) "The project's own schedules are not followed: " (words::text(&error.to_string())) @if let Some(hint) = error.hint() { "; " (words::text(&hint)) } } }
-        @for one in &all { (schedule(one, now)) }
+        @for one in &all { (schedule(one, now, role)) }
     };
     Ok(Content { title: "Nights".to_owned(), task: None, body })
 }
@@ -48,7 +49,7 @@ fn local(at: Timestamp, zone: Option<&str>) -> String {
     zoned.map(|zoned| zoned.strftime("%a %d %b %H:%M").to_string()).unwrap_or_default()
 }
 
-fn schedule(one: &Scheduled, now: Timestamp) -> Markup {
+fn schedule(one: &Scheduled, now: Timestamp, role: Role) -> Markup {
     let zone = one.zone.as_deref();
     html! {
         section.panel id={ "schedule-" (one.name) } data-live {
@@ -57,6 +58,7 @@ fn schedule(one: &Scheduled, now: Timestamp) -> Markup {
                 p.meta { span { code { (words::line(&one.cron, 60)) } " " (words::line(zone.unwrap_or("this machine's time"), 60)) } span { a href={ "/workflows/" (one.workflow) } { (one.workflow) } } span { @if one.repositories == ["."] { "this repository" } @else { (words::line(&one.repositories.join(", "), 160)) } } }
                 div.acts {
                     @match one.paused {
+                        None | Some(Paused::ByPerson) if !role.may_act() => span.hint { @if one.paused.is_some() { "paused" } },
                         None => form method="post" action={ "/nights/" (one.name) "/pause" } { button.btn.s { "Pause" } },
                         Some(Paused::ByPerson) => form method="post" action={ "/nights/" (one.name) "/resume" } { button.btn.s { "Resume" } },
                         Some(Paused::Configured) => span.hint { "paused by its configuration" },

@@ -4,6 +4,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::time::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::access::Role;
 use crate::words;
 
 /// A page without its frame.
@@ -52,8 +53,10 @@ pub struct Frame {
     pub seq: Option<i64>,
     /// Task the page is about.
     pub task: Option<String>,
-    /// Name and role of the caller.
+    /// Name of the caller.
     pub caller: Option<String>,
+    /// Role of the caller.
+    pub role: Role,
     /// Time at which the page was rendered.
     pub now: Timestamp,
     /// Selected theme.
@@ -217,7 +220,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                         details.menu {
                             summary { "Menu" }
                             div.menu-box {
-                                a href="/new" { "New task" }
+                                @if frame.role.may_act() { a href="/new" { "New task" } }
                                 a href="/workers" { "Workers" }
                                 a href="/settings" { "Settings" }
                                 a href="/doctor" { "Doctor" }
@@ -240,7 +243,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                     (content)
                 }
                 footer.foot {
-                    p.dim { "acquit " (env!("CARGO_PKG_VERSION")) @if let Some(caller) = &frame.caller { " · logged in as " (words::line(caller, 80)) } }
+                    p.dim { "acquit " (env!("CARGO_PKG_VERSION")) @if let Some(caller) = &frame.caller { " · logged in as " (words::line(caller, 80)) " (" (frame.role.name()) ")" } }
                     p.legend role="group" aria-label="Signs" { @for sign in [Sign::Needs, Sign::Runs, Sign::Waits, Sign::Queued, Sign::Proven, Sign::Rejected] { span { (sign.bare()) (sign.word()) } } }
                 }
                 div #note .note hidden role="status" {}

@@ -13,9 +13,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
-use crate::access::Caller;
+use crate::access::{Caller, Role};
 use crate::page::{self, Content, Frame, Place};
-use crate::shared::{Held, Shared, chosen_theme, failed, told};
+use crate::request::{self, Why};
+use crate::shared::{Held, Shared, chosen_theme, explained, failed, status, told};
 use crate::{
     actions, agents, board, costs, diff, doctor, inbox, new, nights, settings, task, transcript, words,
     workers, workflows,
@@ -71,23 +72,72 @@ async fn read_all(shared: &Arc<Shared>) -> Option<Error> {
         }
     }
     let held = Arc::clone(shared);
-    let read = shared.pool.run(move |_, store| inbox::content(&held, store).map(drop)).await;
+    let read = shared.pool.run(move |_, store| inbox::content(&held, store, Role::Viewer).map(drop)).await;
     // Open pages no longer have to say that tasks are missing.
     shared.live.printed();
     read?.err()
 }
 
 /// Renders a page with its frame.
-async fn show(
+pub async fn show(
     shared: Arc<Shared>,
     headers: HeaderMap,
     place: Place,
     make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
 ) -> Response {
-    let theme = chosen_theme(&headers);
-    let caller = shared.guard.caller(&headers, (shared.app.runtime.now)());
-    let caller = caller.map(|caller| format!("{} ({})", caller.name, caller.role.name()));
-    let held = Arc::clone(&shared);
+    show_as(shared, headers, place, StatusCode::OK, make).await
+}
+
+/// Renders a page with its frame and this status. If it cannot be made, shows why in the same frame.
+async fn show_as(
+    shared: Arc<Shared>,
+    headers: HeaderMap,
+    place: Place,
+    status: StatusCode,
+    make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
+) -> Response {
+    match framed(&shared, &headers, place, make).await {
+        Some(Ok(page)) => (status, Html(page)).into_response(),
+        Some(Err(error)) => {
+            let (status, title, text, hint) = explained(Some(&error));
+            tell(&shared, &headers, status, title, text, hint).await
+        }
+        None => failed(None),
+    }
+}
+
+/// Shows a message to a person who is logged in.
+pub async fn tell(
+    shared: &Arc<Shared>,
+    headers: &HeaderMap,
+    status: StatusCode,
+    title: &'static str,
+    text: String,
+    hint: Option<String>,
+) -> Response {
+    let (words, advice) = (text.clone(), hint.clone());
+    let body = move |_: &Shared, _: &mut dyn Store| {
+        let body = page::message(title, &words, advice.as_deref());
+        Ok(Content { title: title.to_owned(), task: None, body })
+    };
+    match framed(shared, headers, Place::Still, body).await {
+        Some(Ok(page)) => (status, Html(page)).into_response(),
+        // Not even the frame can be made.
+        Some(Err(_)) | None => told(status, title, &text, hint.as_deref()),
+    }
+}
+
+async fn framed(
+    shared: &Arc<Shared>,
+    headers: &HeaderMap,
+    place: Place,
+    make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
+) -> Option<Result<String, Error>> {
+    let theme = chosen_theme(headers);
+    let caller = shared.guard.caller(headers, (shared.app.runtime.now)());
+    let role = caller.as_ref().map_or(Role::Viewer, |caller| caller.role);
+    let caller = caller.map(|caller| caller.name);
+    let held = Arc::clone(shared);
     let done = shared.pool.run(move |app, store| {
         // Read this before rendering the page, so that changes during rendering arrive as live updates.
         let seq = held.live.newest(store)?;
@@ -107,34 +157,43 @@ async fn show(
             seq,
             task,
             caller,
+            role,
             now: (app.runtime.now)(),
             theme,
         };
         Ok((page::page(&frame, content.body), unread))
     });
-    match done.await {
-        Some(Ok((page, unread))) => {
-            // More happened than the index follows: read the rest again.
-            if unread > 0 {
-                tokio::spawn(warm(Arc::clone(&shared)));
-            }
-            Html(page).into_response()
-        }
-        Some(Err(error)) => failed(Some(&error)),
-        None => failed(None),
+    let (page, unread) = match done.await? {
+        Ok(made) => made,
+        Err(error) => return Some(Err(error)),
+    };
+    // More happened than the index follows: read the rest again.
+    if unread > 0 {
+        tokio::spawn(warm(Arc::clone(shared)));
     }
+    Some(Ok(page))
 }
 
 async fn home(State(shared): Held, headers: HeaderMap, Query(query): Query<board::Wanted>) -> Response {
-    show(shared, headers, Place::Board, move |shared, store| board::content(shared, store, &query)).await
+    let role = shared.role(&headers);
+    show(shared, headers, Place::Board, move |shared, store| board::content(shared, store, &query, role))
+        .await
 }
 
 async fn show_inbox(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Inbox, inbox::content).await
+    let role = shared.role(&headers);
+    show(shared, headers, Place::Inbox, move |shared, store| inbox::content(shared, store, role)).await
 }
 
 async fn show_new(State(shared): Held, headers: HeaderMap, Query(query): Query<new::Wanted>) -> Response {
-    show(shared, headers, Place::Still, move |shared, store| new::content(shared, store, &query)).await
+    let role = shared.role(&headers);
+    if !role.may_act() {
+        return forbidden(&shared, &headers, role).await;
+    }
+    show(shared, headers, Place::Still, move |shared, store| {
+        new::content(shared, store, &query.project, None)
+    })
+    .await
 }
 
 async fn show_workflows(State(shared): Held, headers: HeaderMap) -> Response {
@@ -149,7 +208,8 @@ async fn show_workflow(State(shared): Held, headers: HeaderMap, Path(name): Path
 }
 
 async fn show_nights(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Nights, |shared, store| nights::content(&shared.app, store)).await
+    let role = shared.role(&headers);
+    show(shared, headers, Place::Nights, move |shared, store| nights::content(&shared.app, store, role)).await
 }
 
 async fn show_costs(State(shared): Held, headers: HeaderMap, Query(query): Query<costs::Wanted>) -> Response {
@@ -192,7 +252,8 @@ async fn show_task(State(shared): Held, headers: HeaderMap, Path(task): Path<Str
         Ok(id) => id,
         Err(page) => return *page,
     };
-    show(shared, headers, Place::Elsewhere, move |shared, store| task::content(shared, store, id)).await
+    let role = shared.role(&headers);
+    show(shared, headers, Place::Elsewhere, move |shared, store| task::content(shared, store, id, role)).await
 }
 
 async fn show_diff(State(shared): Held, headers: HeaderMap, Path(task): Path<String>) -> Response {
@@ -200,7 +261,8 @@ async fn show_diff(State(shared): Held, headers: HeaderMap, Path(task): Path<Str
         Ok(id) => id,
         Err(page) => return *page,
     };
-    show(shared, headers, Place::Elsewhere, move |shared, store| diff::content(shared, store, id)).await
+    let role = shared.role(&headers);
+    show(shared, headers, Place::Elsewhere, move |shared, store| diff::content(shared, store, id, role)).await
 }
 
 async fn show_search(
@@ -232,20 +294,23 @@ async fn show_leg(
     .await
 }
 
-/// Returns the response to a form that lacks something.
-fn lacking() -> Response {
-    told(
-        StatusCode::BAD_REQUEST,
-        "Nothing was done",
-        "The form lacks something: choose an option or write an answer, and send it again.",
-        None,
-    )
+/// Tells a person that their role does not allow it.
+pub async fn forbidden(shared: &Arc<Shared>, headers: &HeaderMap, role: Role) -> Response {
+    let text = format!(
+        "This needs the role operator. Your role is {}: you can look, and change nothing.",
+        role.name()
+    );
+    let hint =
+        "`acquit token add NAME --role operator`, on the machine of the server, makes a token with that role";
+    tell(shared, headers, StatusCode::FORBIDDEN, "Your role does not allow that", text, Some(hint.to_owned()))
+        .await
 }
 
 /// Handles the form of a task.
 async fn act(
     State(shared): Held,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     Path((task, action)): Path<(String, String)>,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
@@ -255,49 +320,76 @@ async fn act(
     };
     let form = actions::Fields(fields);
     let back = form.back(id);
-    let Some(action) = actions::Action::read(&action, &form) else { return lacking() };
-    match shared.run_as(&caller, move |app, store| action.perform(app, store, id)).await {
-        Some(Ok(())) => Redirect::to(&back).into_response(),
-        Some(Err(error)) => failed(Some(&error)),
-        None => failed(None),
-    }
+    let why = match actions::Action::read(&action, &form) {
+        Err(lacks) => Why::Lacks(lacks),
+        Ok(action) => match shared.run_as(&caller, move |app, store| action.perform(app, store, id)).await {
+            Some(Ok(())) => return Redirect::to(&back).into_response(),
+            Some(Err(error)) => Why::Failed(error),
+            None => return failed(None),
+        },
+    };
+    let status = match &why {
+        Why::Lacks(_) => StatusCode::BAD_REQUEST,
+        Why::Failed(error) => status(error),
+    };
+    let again = move |shared: &Shared, store: &mut dyn Store| request::again(shared, store, id, &form, &why);
+    show_as(shared, headers, Place::Still, status, again).await
 }
 
 /// Handles the form for a new task.
 async fn add(
     State(shared): Held,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
-    let form = actions::Fields(fields);
+    let form = Arc::new(actions::Fields(fields));
     let title = form.get("title").unwrap_or_default().trim().to_owned();
-    let held = Arc::clone(&shared);
-    match shared.run_as(&caller, move |app, store| new::add(&held, app, store, &form)).await {
-        Some(Ok(added)) => match added.as_slice() {
-            [] => lacking(),
-            [only] => Redirect::to(&format!("/tasks/{only}")).into_response(),
-            [_, _, ..] => Redirect::to(&format!("/?q={}", words::encoded(&title))).into_response(),
+    let (held, sent) = (Arc::clone(&shared), Arc::clone(&form));
+    let lacks = match shared.run_as(&caller, move |app, store| new::add(&held, app, store, &sent)).await {
+        Some(Ok(Ok(added))) => {
+            return match added.as_slice() {
+                [only] => Redirect::to(&format!("/tasks/{only}")).into_response(),
+                [] | [_, _, ..] => Redirect::to(&format!("/?q={}", words::encoded(&title))).into_response(),
+            };
+        }
+        Some(Ok(Err(lacks))) => lacks,
+        Some(Err(error)) => match new::field_of(&error) {
+            Some(lacks) => lacks,
+            None => {
+                return show_as(shared, headers, Place::Still, StatusCode::OK, move |_, _| Err(error)).await;
+            }
         },
-        Some(Err(error)) => failed(Some(&error)),
-        None => failed(None),
-    }
+        None => return failed(None),
+    };
+    let again = move |shared: &Shared, store: &mut dyn Store| {
+        let project = form.get("project").unwrap_or_default();
+        new::content(shared, store, project, Some((&form, &lacks)))
+    };
+    show_as(shared, headers, Place::Still, StatusCode::BAD_REQUEST, again).await
 }
 
 /// Pauses or resumes a schedule.
 async fn follow(
     State(shared): Held,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     Path((name, action)): Path<(String, String)>,
 ) -> Response {
     let wanted = match action.as_str() {
-        "pause" => Follow::No,
-        "resume" => Follow::Yes,
-        _ => return lacking(),
+        "pause" => Some(Follow::No),
+        "resume" => Some(Follow::Yes),
+        _ => None,
     };
-    let Ok(name) = name.parse::<Name>() else { return lacking() };
+    let (Some(wanted), Ok(name)) = (wanted, name.parse::<Name>()) else {
+        let text = "A schedule can be paused and resumed.".to_owned();
+        return tell(&shared, &headers, StatusCode::BAD_REQUEST, "Nothing was done", text, None).await;
+    };
     match shared.run_as(&caller, move |app, store| schedules::follow(app, store, &name, wanted)).await {
         Some(Ok(())) => Redirect::to("/nights").into_response(),
-        Some(Err(error)) => failed(Some(&error)),
+        Some(Err(error)) => {
+            show_as(shared, headers, Place::Still, StatusCode::OK, move |_, _| Err(error)).await
+        }
         None => failed(None),
     }
 }

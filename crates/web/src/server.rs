@@ -212,6 +212,7 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
     // A link that answers writes its own line, without its ticket.
     let form = request.method() == Method::POST && !api && path != "/login" && !path.starts_with(ANSWER);
     let words = form.then(|| format!("POST {}", request.uri().path()));
+    let headers = request.headers().clone();
     let mut response = match admitted(&shared, &request) {
         Ok(caller) => {
             let mut request = request;
@@ -227,6 +228,15 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
             response
         }
         Err(problem) if api => problem.into_response(),
+        Err(problem) if problem.is("forbidden") => {
+            let caller = shared.guard.caller(&headers, (shared.app.runtime.now)());
+            let response =
+                pages::forbidden(&shared, &headers, caller.as_ref().map_or(Role::Viewer, |it| it.role)).await;
+            if let (Some(words), Some(caller)) = (words, caller) {
+                api::note(&shared, &caller, words, response.status().as_u16()).await;
+            }
+            response
+        }
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::FORBIDDEN);
             login::refused(status, problem.detail())

@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-use crate::access::{Caller, Guard, Limiter};
+use crate::access::{Caller, Guard, Limiter, Role};
 use crate::background::Requests;
 use crate::diffs::Diffs;
 use crate::listen::Peer;
@@ -91,6 +91,12 @@ impl Shared {
         }
     }
 
+    /// Returns the role of a caller; that of a viewer if nobody is logged in.
+    pub fn role(&self, headers: &HeaderMap) -> Role {
+        let caller = self.guard.caller(headers, (self.app.runtime.now)());
+        caller.map_or(Role::Viewer, |caller| caller.role)
+    }
+
     /// Returns the repositories in which tasks can be added.
     pub fn places(&self, store: &mut dyn Store) -> Result<Vec<acquit_app::places::Place>, Error> {
         Ok(self.app.places(&*self.index(store)?))
@@ -111,23 +117,38 @@ impl Shared {
     }
 }
 
-/// Renders an error page.
+/// Renders an error page for a caller who may not be logged in.
 pub fn told(status: StatusCode, title: &str, text: &str, hint: Option<&str>) -> Response {
     (status, Html(page::outside(title, page::message(title, text, hint)))).into_response()
 }
 
-/// Renders the error page of an error.
+/// Renders the error page of an error, for a caller who may not be logged in.
 pub fn failed(error: Option<&Error>) -> Response {
+    let (status, title, text, hint) = explained(error);
+    told(status, title, &text, hint.as_deref())
+}
+
+/// Returns the status, title, text and hint of an error.
+pub fn explained(error: Option<&Error>) -> (StatusCode, &'static str, String, Option<String>) {
     let Some(error) = error else {
-        return told(
+        return (
             StatusCode::INTERNAL_SERVER_ERROR,
             "Something went wrong",
-            "The page could not be made. The log of acquit serve says more.",
+            "The page could not be made. The log of acquit serve says more.".to_owned(),
             None,
         );
     };
-    let status = match (error, error.kind()) {
-        (Error::NoTask(_) | Error::Store(acquit_core::store::Error::NoTask(_)), _) => StatusCode::NOT_FOUND,
+    let status = status(error);
+    let title = if status == StatusCode::NOT_FOUND { "There is no such page" } else { "That did not work" };
+    (status, title, format!("Failed to {}.", acquit_run::harness::chain(error)), error.hint())
+}
+
+/// Returns the HTTP status of an error.
+pub fn status(error: &Error) -> StatusCode {
+    match (error, error.kind()) {
+        (Error::NoTask(_) | Error::NoLeg { .. } | Error::Store(acquit_core::store::Error::NoTask(_)), _) => {
+            StatusCode::NOT_FOUND
+        }
         (
             Error::Illegal { .. }
             | Error::Answered { .. }
@@ -137,9 +158,7 @@ pub fn failed(error: Option<&Error>) -> Response {
         ) => StatusCode::CONFLICT,
         (_, Kind::Usage) => StatusCode::BAD_REQUEST,
         (_, Kind::Internal) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    let text = format!("Failed to {}.", acquit_run::harness::chain(error));
-    told(status, "That did not work", &text, error.hint().as_deref())
+    }
 }
 
 /// Returns the theme in the person's cookie.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use acquit_core::agent::{Usage, shorten};
+use acquit_core::failure::kind;
 use acquit_core::leg::{Entry, Leg, Purpose};
 use acquit_core::price::dollars;
 use acquit_core::prompt::visible;
@@ -37,6 +38,30 @@ pub fn line(text: &str, most: usize) -> String {
         }
     }
     visible(&words)
+}
+
+/// Returns the content of a text field that is shown again. A browser drops a line break at its beginning.
+pub fn kept(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    if text.starts_with('\n') { format!("\n{text}") } else { text }
+}
+
+/// Says in a sentence that all tries of a kind are used up.
+pub fn spent(kind: &str) -> String {
+    let known = match kind {
+        kind::AGENT => "The agent failed too often.",
+        kind::OUTCOME => "The agent told no outcome of the stage.",
+        kind::LIMIT => "The agent reached a limit too often.",
+        kind::NOTHING => "The agent ended without doing anything.",
+        kind::GUARDRAIL => "The agent tried something that it must not do.",
+        kind::HARNESS | kind::LOST => "The harness failed too often.",
+        kind::LOGIN => "The agent is not logged in.",
+        kind::CONFIG => "The configuration or the machine lacks something.",
+        kind::LOOP => "The agent repeated the same steps.",
+        kind::SPENT => "The limit of money or time is used up.",
+        other => return format!("All tries for {} are used up.", line(other, 60)),
+    };
+    known.to_owned()
 }
 
 /// Returns an abbreviated commit id.
@@ -143,6 +168,13 @@ mod tests {
         assert_eq!(line("a\u{200b} \n b", 10), "a\\u{200b} b");
         assert_eq!(line(&"x".repeat(99), 5), "xxxxx…");
         assert!(text(&"x".repeat(TEXT * 2)).len() < TEXT + 100);
+    }
+
+    #[test]
+    fn used_up_tries_and_kept_texts_read_well() {
+        assert_eq!(spent("nothing"), "The agent ended without doing anything.");
+        assert_eq!(spent("rework"), "All tries for rework are used up.");
+        assert_eq!([kept("a\r\nb"), kept("\nb")], ["a\nb", "\n\nb"]);
     }
 
     #[test]

@@ -302,7 +302,7 @@ fn of_two_people_one_answers_and_the_other_is_told() {
     chrome.person("bob", second.trim(), json!({ "javascript": false }));
     chrome.go("ada", "/inbox");
     chrome.go("bob", "/inbox");
-    let approve = "button[name=option][value=approved]";
+    let approve = "form[action$='/approve'] button";
     chrome.ask(&json!({ "do": "click", "page": "ada", "at": approve }));
     until("one of them was heard", || (!matches!(sandbox.task().state, State::Waiting { .. })).then_some(()));
     chrome.ask(&json!({ "do": "click", "page": "bob", "at": approve }));

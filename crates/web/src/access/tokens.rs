@@ -37,6 +37,11 @@ impl Role {
     pub const ALL: [(&str, Self); 3] =
         [("viewer", Self::Viewer), ("operator", Self::Operator), ("admin", Self::Admin)];
 
+    /// Returns whether it may do more than look.
+    pub fn may_act(self) -> bool {
+        self >= Self::Operator
+    }
+
     /// Returns the name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, role)| *role == self).map_or("", |(name, _)| name)

@@ -71,6 +71,11 @@ impl Problem {
         KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or(500, |(_, status, _)| *status)
     }
 
+    /// Returns whether it is of this kind.
+    pub fn is(&self, kind: &str) -> bool {
+        self.kind == kind
+    }
+
     /// Returns the description.
     pub fn detail(&self) -> &str {
         &self.detail

@@ -22,6 +22,9 @@ pub(super) fn buttons(view: &View<'_>) -> Markup {
     let branch = words::line(task.seed.base.branch.as_deref().unwrap_or_default(), 60);
     let requested = task.request().is_some()
         && matches!(task.state, State::Ended { end: End::Done } | State::Waiting { .. });
+    if !view.role.may_act() {
+        return html! { @if view.has_diff() { a.btn href={ "/tasks/" (id) "/diff" } { "Diff" } } };
+    }
     html! {
         @match &task.state {
             State::New | State::Working { cancel: None, .. } => (form("cancel", "Stop", false)),

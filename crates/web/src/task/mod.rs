@@ -18,6 +18,7 @@ use acquit_core::task::State;
 use maud::{Markup, html};
 
 use self::view::View;
+use crate::access::Role;
 use crate::page::{Content, Sign, since};
 use crate::shared::Shared;
 use crate::{board, request, route, words};
@@ -26,7 +27,8 @@ use crate::{board, request, route, words};
 const NEWEST: usize = 100;
 
 /// Renders the page.
-pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Content, Error> {
+pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -> Result<Content, Error> {
+    let sent = if role.may_act() { request::Sent::From("task") } else { request::Sent::Nowhere };
     let app = &*shared.app;
     let now = store.now()?;
     let (task, legs, definition) = (store.task(id)?, store.legs(id)?, store.definition(id)?);
@@ -50,7 +52,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         _ => None,
     };
     let view =
-        View { task: &task, legs: &legs, definition: &definition, history: &history, sign, usage, now };
+        View { task: &task, legs: &legs, definition: &definition, history: &history, sign, usage, now, role };
     let seed = &task.seed;
     let body = html! {
         div.task-head {
@@ -59,7 +61,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Con
         }
         (route::route(&task, &legs, &definition.workflow, sign, now))
         @if let (State::Waiting { request }, Some(subject)) = (&task.state, &subject) {
-            article.panel.asks id={ "request-" (id) "-" (request.number) } data-live { (request::article(&task, request, subject, request::Sent::From("task"), now)) }
+            article.panel.asks id={ "request-" (id) "-" (request.number) } data-live { (request::article(&task, request, subject, sent, now)) }
         }
         div.task {
             div.column {

@@ -6,7 +6,9 @@ use acquit_core::definition::Definition;
 use acquit_core::leg::{self, Leg};
 use acquit_core::task::Task;
 use acquit_core::time::Timestamp;
+use acquit_core::workflow::Work;
 
+use crate::access::Role;
 use crate::page::Sign;
 
 /// The data of a task's page.
@@ -18,6 +20,8 @@ pub(super) struct View<'t> {
     pub(super) sign: Sign,
     pub(super) usage: Usage,
     pub(super) now: Timestamp,
+    /// Role of the person who looks.
+    pub(super) role: Role,
 }
 
 impl View<'_> {
@@ -29,7 +33,12 @@ impl View<'_> {
         self.definition.chosen.max_cost.or(self.definition.config.max_cost)
     }
 
+    /// Returns whether there is a change, or a stage runs that makes one. A stage that only reads makes none.
     pub(super) fn has_diff(&self) -> bool {
-        self.task.tip != self.task.base() || self.running().is_some()
+        let writes = |leg: &Leg| {
+            let stage = self.definition.workflow.stage(leg.entry.stage.as_str());
+            stage.is_some_and(|stage| matches!(&stage.work, Work::Agent(work) if work.mode.writes()))
+        };
+        self.task.tip != self.task.base() || self.running().is_some_and(writes)
     }
 }
