@@ -142,14 +142,17 @@
     const unfold = () => { const all = [...document.querySelectorAll("details.tool")], open = !all.every((it) => it.open); all.forEach((it) => { it.open = open; }); };
     for (const it of document.querySelectorAll("[data-unfold]")) it.hidden = !document.querySelector("details.tool");
     document.addEventListener("click", (event) => { if (event.target.closest("[data-unfold]")) unfold(); });
+    // The request that a key is about: the one with the focus, or the first. Keys go to its fields and never send.
+    const asked = (event) => event.target.closest("article.asks") || document.querySelector("article.asks");
+    const go = (event, ...ways) => { const place = asked(event) || document; ways.map((at) => place.querySelector(at)).find(Boolean)?.focus(); };
     document.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select")) return;
       if (g && pages[event.key]) { location.href = pages[event.key]; return; }
       g = event.key === "g";
       const press = { n: () => { location.href = "/new"; }, f: () => follow?.toggle(), e: unfold, "[": () => document.getElementById("before")?.click(), "]": () => document.getElementById("after")?.click(),
-        a: () => document.querySelector("form[action$='/approve'] button")?.focus(), x: () => document.querySelector("form[action$='/reject'] input[name=reason]")?.focus(), Escape: () => document.querySelectorAll("details.menu[open]").forEach((it) => { it.open = false; }) }[event.key];
+        a: () => go(event, "[data-approve]", ".question :is(input, textarea)", "[data-choice], [name=words-1]"), x: () => go(event, "[data-reject]"), Escape: () => document.querySelectorAll("details.menu[open]").forEach((it) => { it.open = false; }) }[event.key];
       if (press) { event.preventDefault(); press(); return; }
-      if (/^[1-9]$/.test(event.key)) { const asked = event.target.closest("article") || document.querySelector("article.asks"), option = asked?.querySelectorAll("input[type=radio]")[event.key - 1]; if (option) { option.checked = true; option.focus(); } return; }
+      if (/^[1-9]$/.test(event.key)) { const option = asked(event)?.querySelectorAll("[data-choice]")[event.key - 1]; if (option) { event.preventDefault(); if (option.type === "radio") option.checked = true; option.focus(); } return; }
       if (event.key === "?") { const menu = document.querySelector(".bar details.menu"); if (menu) { menu.open = true; menu.querySelector(".keys").open = true; } return; }
       if (event.key === "/") { const search = document.getElementById("search"); if (search) { event.preventDefault(); search.focus(); } }
       if (event.key === "j" || event.key === "k") {

@@ -156,17 +156,23 @@ impl Sign {
 }
 
 /// Keys that the script handles.
-const KEYS: [(&str, &str); 10] = [
+const KEYS: [(&str, &str); 16] = [
     ("g b", "board"),
     ("g i", "inbox"),
     ("g w", "workflows"),
     ("g n", "nights"),
     ("g c", "costs"),
+    ("g a", "agents"),
+    ("g d", "doctor"),
     ("j k", "next, previous"),
     ("n", "new task"),
     ("/", "search"),
     ("f", "follow the transcript"),
+    ("e", "unfold all tool calls"),
     ("[ ]", "leg before, after"),
+    ("1–9", "choose an option"),
+    ("a x", "go to approve, reject"),
+    ("?", "these keys"),
 ];
 
 /// Arrow heads for a drawing: plain, `-bad`, `-good` and `-ahead`.
