@@ -36,6 +36,7 @@ use axum::routing::{any, get};
 use serde_json::{Value, json};
 
 use crate::access::{Caller, Files, Limiter, Rate};
+use crate::page::Place;
 use crate::shared::Shared;
 use problem::Problem;
 use route::{At, Context, Route};
@@ -127,10 +128,24 @@ fn matched(pattern: &str, path: &str) -> Option<At> {
 /// Returns the routes of the server that belong to the API.
 pub fn router() -> axum::Router<Arc<Shared>> {
     axum::Router::new()
-        .route("/api", get(async |Extension(api): Extension<Arc<Api>>| page::page(&api.routes)))
+        .route("/api", get(show))
         .route("/api/v1/openapi.json", get(document))
         .route("/api/{*path}", any(handle))
         .layer(Extension(Arc::new(Api::new())))
+}
+
+async fn show(
+    State(shared): State<Arc<Shared>>,
+    Extension(api): Extension<Arc<Api>>,
+    headers: HeaderMap,
+) -> Response {
+    crate::pages::show(shared, headers, Place::Still, move |shared, _| {
+        let files = Files::below(&shared.app.surroundings.home);
+        // The server wrote its address there when it started.
+        let origin = std::fs::read_to_string(files.address()).unwrap_or_default();
+        Ok(page::content(&api.routes, origin.trim()))
+    })
+    .await
 }
 
 async fn document(Extension(api): Extension<Arc<Api>>) -> Response {

@@ -1,25 +1,24 @@
 //! The page at `/api`: every route with its parameters, and the kinds of problems, from the same list as the OpenAPI
 //! document.
 
-use axum::response::Html;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::problem::KINDS;
 use super::route::{Route, part};
 use super::schema::Schemas;
-use crate::page;
+use crate::page::Content;
 
-/// Renders the page.
-pub fn page(routes: &[Route]) -> Html<String> {
+/// Renders the page, for the server at this address.
+pub fn content(routes: &[Route], origin: &str) -> Content {
     let mut groups: Vec<&str> = routes.iter().map(Route::group).collect();
     groups.dedup();
     groups.sort_unstable();
     groups.dedup();
     let body = html! {
         h1 { "API" }
-        p.lede { "Version 1, below " code { "/api/v1" } ". " a href="/api/v1/openapi.json" { "OpenAPI document" } " · " a href="/" { "Board" } }
-        pre { "acquit token add laptop --role operator\ncurl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:4664/api/v1/tasks" }
+        p.lede { "Version 1, below " code { "/api/v1" } ". " a href="/api/v1/openapi.json" { "OpenAPI document" } }
+        pre { "acquit token add laptop --role operator\ncurl -H \"Authorization: Bearer $TOKEN\" " (origin) "/api/v1/tasks" }
         @for group in groups {
             section {
                 h2 { (group) }
@@ -34,7 +33,7 @@ pub fn page(routes: &[Route]) -> Html<String> {
             } }
         }
     };
-    Html(page::outside("API", body))
+    Content { title: "API".to_owned(), task: None, body }
 }
 
 fn one(route: &Route) -> Markup {
