@@ -7,7 +7,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::pause::pause;
 
 /// How long before the end of the lease the process ends. Later than the agent would be ended if the store refused.
 const MARGIN: Duration = Duration::from_secs(15);
@@ -77,19 +79,18 @@ fn watch(
     now: fn() -> Duration,
     end: fn(),
 ) {
-    let mut waiting = (0, Duration::ZERO);
+    // The number of calls at the last change, and when that was seen, by a clock that stands while the machine sleeps.
+    let mut last = (0, Instant::now());
     loop {
-        std::thread::sleep(look);
+        pause(look);
         let Some(seen) = seen.upgrade() else { return };
         let calls = seen.calls.load(Ordering::Relaxed);
-        // Add up the looks, not the time: the machine may have slept.
-        waiting = if calls == waiting.0 && calls % 2 == 1 {
-            (calls, waiting.1 + look)
-        } else {
-            (calls, Duration::ZERO)
-        };
+        if calls != last.0 {
+            last = (calls, Instant::now());
+        }
+        let is_waiting = calls % 2 == 1 && last.1.elapsed() >= patience;
         let age = millis(now()).saturating_sub(seen.renewed.load(Ordering::Relaxed));
-        if waiting.1 >= patience && Duration::from_millis(age) >= limit {
+        if is_waiting && Duration::from_millis(age) >= limit {
             end();
             return;
         }
@@ -103,7 +104,6 @@ fn millis(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
-    use std::time::Instant;
 
     use super::*;
 
@@ -123,7 +123,7 @@ mod tests {
         watchdog.call(|| {
             while !ENDED.load(Ordering::SeqCst) {
                 assert!(begin.elapsed() < Duration::from_secs(20), "it was never ended");
-                std::thread::sleep(STEP);
+                pause(STEP);
             }
         });
         assert!(begin.elapsed() >= 10 * STEP, "it was ended after {:?}", begin.elapsed());
@@ -140,12 +140,12 @@ mod tests {
         });
         renewed.call(|| {
             for _ in 0..20 {
-                answered.call(|| std::thread::sleep(STEP));
+                answered.call(|| pause(STEP));
                 renewed.renewed(now());
             }
         });
         // Nothing is asked: the leg is at work.
-        std::thread::sleep(20 * STEP);
+        pause(20 * STEP);
         assert!(!ENDED.load(Ordering::SeqCst));
     }
 }
