@@ -153,6 +153,29 @@ fn print(matrix: &Matrix, judged: &[Judged]) {
         println!("| {name} | {} | {} | {} | {} |", row.caught, row.missed, row.passed, row.refused);
     }
     println!();
+    print_times(judged);
+}
+
+/// Prints how long a case of each language took on average, in seconds, and how much of it the commands of each gate.
+fn print_times(judged: &[Judged]) {
+    let languages: BTreeSet<&str> = judged.iter().map(Judged::language).collect();
+    println!("| language | cases | s for each | of its gates' commands |");
+    println!("|---|---|---|---|");
+    for language in languages {
+        let cases: Vec<&Judged> = judged.iter().filter(|judged| judged.language() == language).collect();
+        let count = u64::try_from(cases.len()).unwrap_or(u64::MAX).max(1);
+        let seconds = |millis: u64| format!("{}.{}", millis / count / 1000, millis / count % 1000 / 100);
+        let mut gates: BTreeMap<&str, u64> = BTreeMap::new();
+        for said in cases.iter().flat_map(|case| &case.said) {
+            *gates.entry(&said.gate).or_default() += said.took;
+        }
+        gates.retain(|_, took| *took / count >= 100);
+        let each: Vec<String> =
+            gates.iter().map(|(gate, took)| format!("{gate} {}", seconds(*took))).collect();
+        let whole = seconds(cases.iter().map(|case| case.took).sum());
+        println!("| {language} | {} | {whole} | {} |", cases.len(), each.join(", "));
+    }
+    println!();
 }
 
 /// Installs what the fixtures of these cases need.

@@ -276,6 +276,7 @@ impl Case {
             expect: self.file.expect.clone(),
             said: Vec::new(),
             trouble: Some(why),
+            took: 0,
         }
     }
 

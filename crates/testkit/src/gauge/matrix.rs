@@ -159,6 +159,7 @@ mod tests {
             gate: (*gate).to_owned(),
             objects: *objects,
             why: String::new(),
+            took: 0,
         });
         Judged {
             name: "a/b/c".to_owned(),
@@ -167,6 +168,7 @@ mod tests {
             expect: expect.iter().map(|gate| (*gate).to_owned()).collect(),
             said: said.collect(),
             trouble: None,
+            took: 0,
         }
     }
 

@@ -15,6 +15,7 @@ mod trial;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct Judged {
     pub said: Vec<Said>,
     /// Why it could not run.
     pub trouble: Option<String>,
+    /// How long it took, in milliseconds, with everything around the gates.
+    #[serde(default)]
+    pub took: u64,
 }
 
 /// The verdict of a gate.
@@ -49,6 +53,9 @@ pub struct Said {
     pub objects: bool,
     /// Its reason.
     pub why: String,
+    /// How long its commands took, in milliseconds.
+    #[serde(default)]
+    pub took: u64,
 }
 
 impl Judged {
@@ -128,6 +135,7 @@ impl Place {
                             *next - 1
                         };
                         let Some((fixture, case)) = cases.get(index) else { break };
+                        let began = Instant::now();
                         if trial.as_ref().is_none_or(|trial| !trial.is_for(fixture)) {
                             trial = None;
                         }
@@ -139,7 +147,8 @@ impl Place {
                             }
                             Err(why) => Err(why),
                         };
-                        let judged = judged.unwrap_or_else(|why| case.unjudged(why));
+                        let mut judged = judged.unwrap_or_else(|why| case.unjudged(why));
+                        judged.took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                         over(&judged);
                         done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, judged));
                     }

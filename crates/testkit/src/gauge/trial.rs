@@ -303,7 +303,8 @@ fn verdict(line: &str) -> Option<Said> {
             format!("[{}] {}", text("rule"), words.replace('\n', " "))
         })
         .collect();
-    Some(Said { gate, objects: !passed || person, why: why.join(" | ") })
+    let took = verdict.get("took").and_then(Value::as_u64).unwrap_or(0);
+    Some(Said { gate, objects: !passed || person, why: why.join(" | "), took })
 }
 
 /// Returns the first value with this name, at any depth.
