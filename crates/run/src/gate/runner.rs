@@ -115,7 +115,7 @@ fn tell(ctx: &mut LegContext<'_>, job: &Job<'_>, judged: &mut Judged, gate: &Gat
 
 /// Whether the gates speak again although nobody has mended anything: something else has changed since, or a person says so,
 /// and what failed then may pass now.
-fn waited(job: &Job<'_>) -> bool {
+pub(super) fn waited(job: &Job<'_>) -> bool {
     let again = matches!(job.entry.purpose, Purpose::Recheck { .. });
     again && job.task.past.last().is_some_and(|past| past.entry.stage == job.stage.name)
 }

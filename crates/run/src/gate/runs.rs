@@ -2,8 +2,9 @@
 //!
 //! Trees repeat within a judgement and between judgements: `tests` and `tdd` both run the change, and the base with the tests of the
 //! change stays the same while only the code is edited. Each run of a tree has a number, so runs that are compared with each other
-//! are always different runs. A run is kept by everything that it is known to depend on, where no agent and no gate can write. Runs
-//! that were cut short, and those of trees with flaky tests, are not kept. Only work that no agent works on has kept runs.
+//! are always different runs. A run is kept by everything that it is known to depend on, where no agent and no gate can write: with
+//! the task, or with the project if no agent works on it. It began in a new tree of committed files, so nothing that an agent left is
+//! in it. Runs that were cut short, and those of trees with flaky tests, are not kept.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use acquit_core::results::{Merged, Results};
 use acquit_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::runner::waited;
 use super::verdicts::history;
 use super::{cache, verdicts};
 use crate::git::CommitId;
@@ -139,7 +141,7 @@ impl Runs {
             folder: verdicts::folder(ctx, job).join("runs"),
             depends,
             now: (ctx.runtime.now)(),
-            is_kept: gate.reuse == Reuse::SameTree && job.source.is_judged_only(),
+            is_kept: gate.reuse == Reuse::SameTree && !waited(job),
         })
     }
 
