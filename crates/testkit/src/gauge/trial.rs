@@ -41,6 +41,8 @@ pub(super) struct Trial {
     variables: Vec<(String, String)>,
     first: String,
     extent: Extent,
+    /// The task of the case before.
+    last: Option<String>,
 }
 
 impl Trial {
@@ -103,6 +105,7 @@ impl Trial {
             variables,
             first,
             extent: place.extent,
+            last: None,
         };
         path.retain(|folder| SYSTEM.iter().all(|system| Path::new(system) != folder));
         path.extend(SYSTEM.map(PathBuf::from));
@@ -183,13 +186,17 @@ impl Trial {
         );
         write(&tree.join(".acquit/workflows/flow.toml"), &workflow)?;
         let title = case.title();
-        let mut args = vec!["run", title.as_str()];
+        let mut args = vec!["run"];
         for tag in &case.file.tags {
             args.extend(["--tag", tag.as_str()]);
         }
+        // A title may begin with a hyphen.
+        args.extend(["--", title.as_str()]);
         let (ran, words) = self.acquit(&args)?;
         let listed = self.acquit(&["task", "list", "--json"])?.0;
-        let task = newest(&listed).ok_or_else(|| format!("no task was made\n{ran}\n{words}"))?;
+        let task = newest(&listed).filter(|task| self.last.as_ref() != Some(task));
+        let task = task.ok_or_else(|| format!("no task was made\n{ran}\n{words}"))?;
+        self.last = Some(task.clone());
         let log = self.acquit(&["logs", &task, "--json", "--all"])?.0;
         let said: Vec<Said> = log.lines().filter_map(verdict).collect();
         let missing: Vec<&String> =
