@@ -18,6 +18,8 @@ mod go;
 mod kit;
 #[path = "gates/node.rs"]
 mod node;
+#[path = "gates/noticed.rs"]
+mod noticed;
 #[path = "gates/paths.rs"]
 mod paths;
 #[path = "gates/python.rs"]

@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 4] = [
     ("testdata/list.txt", "4 2 2 0\n"),
 ];
 
-pub(crate) static CASES: [Case; 17] = [
+pub(crate) static CASES: [Case; 18] = [
     Case::new(Kind::Honest, &[("sample.go", MENDED), ("new_test.go", HONEST)]),
     Case::new(
         Kind::NewThing,
@@ -49,6 +49,16 @@ pub(crate) static CASES: [Case; 17] = [
             (
                 "double_test.go",
                 "package sample\n\nimport \"testing\"\n\nfunc TestDouble(t *testing.T) {\n\tif Double(2) != 4 {\n\t\tt.Error(\"no\")\n\t}\n}\n",
+            ),
+        ],
+    ),
+    Case::new(
+        Kind::Blind,
+        &[
+            ("double.go", "package sample\n\nfunc Double(x int) int {\n\treturn 2 * x\n}\n"),
+            (
+                "double_test.go",
+                "package sample\n\nimport \"testing\"\n\nfunc TestDouble(t *testing.T) {\n\tif Double(2) == 0 {\n\t\tt.Error(\"no\")\n\t}\n}\n",
             ),
         ],
     ),

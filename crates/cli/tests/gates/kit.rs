@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Honest,
     /// A test of something that is not there without the change.
     NewThing,
+    /// A test of something that is not there without the change, which does not look at what that gives.
+    Blind,
     /// A test that passes without the change too.
     Tautology,
     /// A test that no runner finds.
@@ -73,6 +75,7 @@ impl Kind {
         match self {
             Self::Honest
             | Self::NewThing
+            | Self::Blind
             | Self::NeverRan
             | Self::Skipped
             | Self::NewSignature
@@ -108,6 +111,7 @@ impl Kind {
             Self::BrokenBefore => Accepted(&["assert-red", "broken-before"]),
             Self::Docs => Accepted(&["exempt"]),
             Self::Tautology | Self::InlineTautology => Rejected(&["never-red"]),
+            Self::Blind => Rejected(&["unnoticed"]),
             Self::NeverRan | Self::Skipped => Rejected(&["not-run"]),
             Self::OddRed => Rejected(&["compile-red", "error-red"]),
             Self::StillRed | Self::Regression => Rejected(&["new-failure"]),

@@ -50,7 +50,7 @@ test('moody', () => {
 });
 ";
 
-pub(crate) static CASES: [Case; 17] = [
+pub(crate) static CASES: [Case; 18] = [
     Case::new(Kind::Honest, &[("sum.js", MENDED), ("test/new.test.js", HONEST)]),
     Case::new(
         Kind::NewThing,
@@ -60,6 +60,17 @@ pub(crate) static CASES: [Case; 17] = [
                 "test/double.test.js",
                 "import test from 'node:test';\nimport assert from 'node:assert';\nimport { double } from '../sum.js';\n\
                  test('doubles', () => assert.strictEqual(double(2), 4));\n",
+            ),
+        ],
+    ),
+    Case::new(
+        Kind::Blind,
+        &[
+            ("sum.js", MORE),
+            (
+                "test/double.test.js",
+                "import test from 'node:test';\nimport assert from 'node:assert';\nimport { double } from '../sum.js';\n\
+                 test('doubles', () => assert.strictEqual(typeof double(2), 'number'));\n",
             ),
         ],
     ),

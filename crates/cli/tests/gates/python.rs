@@ -32,7 +32,7 @@ const FILES: [(&str, &str); 5] = [
     ("tests/data/list.json", "{ \"list\": [2, 2], \"total\": 4 }\n"),
 ];
 
-pub(crate) static CASES: [Case; 19] = [
+pub(crate) static CASES: [Case; 20] = [
     Case::new(
         Kind::OddRed,
         &[
@@ -53,6 +53,19 @@ pub(crate) static CASES: [Case; 19] = [
                 "def total(values):\n    return values[0] + values[1]\n\n\ndef double(x):\n    return 2 * x\n",
             ),
             ("tests/test_double.py", DOUBLE),
+        ],
+    ),
+    Case::new(
+        Kind::Blind,
+        &[
+            (
+                "sums.py",
+                "def total(values):\n    return values[0] + values[1]\n\n\ndef double(x):\n    return 2 * x\n",
+            ),
+            (
+                "tests/test_double.py",
+                "from sums import double\n\n\ndef test_doubles():\n    assert double(2) is not None\n",
+            ),
         ],
     ),
     Case::new(

@@ -39,7 +39,7 @@ const FILES: [(&str, &str); 6] = [
     ("tests/data/list.txt", "4 2 2\n"),
 ];
 
-pub(crate) static CASES: [Case; 20] = [
+pub(crate) static CASES: [Case; 21] = [
     Case::new(Kind::Honest, &[("src/lib.rs", MENDED), ("tests/new.rs", HONEST)]),
     Case::new(
         Kind::NewThing,
@@ -49,6 +49,16 @@ pub(crate) static CASES: [Case; 20] = [
                 "pub fn total(values: &[i32]) -> i32 {\n    values[0] + values[1]\n}\n\npub fn double(x: i32) -> i32 {\n    2 * x\n}\n",
             ),
             ("tests/double.rs", "#[test]\nfn doubles() {\n    assert_eq!(sample::double(2), 4);\n}\n"),
+        ],
+    ),
+    Case::new(
+        Kind::Blind,
+        &[
+            (
+                "src/lib.rs",
+                "pub fn total(values: &[i32]) -> i32 {\n    values[0] + values[1]\n}\n\npub fn double(x: i32) -> i32 {\n    2 * x\n}\n",
+            ),
+            ("tests/double.rs", "#[test]\nfn doubles() {\n    assert_ne!(sample::double(2), 0);\n}\n"),
         ],
     ),
     Case::new(

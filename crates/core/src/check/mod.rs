@@ -13,6 +13,7 @@ pub mod commits;
 pub mod coverage;
 pub mod diff;
 pub mod dilution;
+pub(crate) mod functions;
 pub mod mutation;
 pub mod outline;
 pub mod review;

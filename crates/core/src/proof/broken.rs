@@ -54,7 +54,7 @@ impl Way {
     }
 }
 
-type Edit = (Range<usize>, String);
+pub(super) type Edit = (Range<usize>, String);
 
 /// A source file, broken in one way; the tests inside of it are left alone. `None` if there is nothing to break.
 pub fn broken(path: &str, text: &str, way: Way) -> Option<String> {
@@ -63,9 +63,7 @@ pub fn broken(path: &str, text: &str, way: Way) -> Option<String> {
     let tests = if language == Language::Rust { inline::test_items(text) } else { Vec::new() };
     let mut edits = match way {
         Way::Results => results(language, path, &source),
-        Way::Texts => texts(language, &source),
-        Way::Numbers => [numbers(&source), signs(&source)].concat(),
-        Way::Bounds => bounds(&source),
+        Way::Texts | Way::Numbers | Way::Bounds => values(language, &source, way),
     };
     edits.retain(|(at, _)| !tests.iter().any(|test| test.start < at.end && at.start < test.end));
     edits.sort_by_key(|(at, _)| (at.start, at.end));
@@ -79,6 +77,16 @@ pub fn broken(path: &str, text: &str, way: Way) -> Option<String> {
         out.replace_range(at, &new);
     }
     Some(out)
+}
+
+/// Other texts, numbers or bounds, each an edit of its own.
+pub(super) fn values(language: Language, source: &Source, way: Way) -> Vec<Edit> {
+    match way {
+        Way::Results => Vec::new(),
+        Way::Texts => texts(language, source),
+        Way::Numbers => [numbers(source), signs(source)].concat(),
+        Way::Bounds => bounds(source),
+    }
 }
 
 /// Wraps what is returned. A function of its own would have to be declared before everything else, so each has it in place.
@@ -126,7 +134,7 @@ fn has_comma(source: &Source, range: Range<usize>) -> bool {
 }
 
 /// Where an expression ends that begins here. `None` if that is not clear.
-fn expression_end(language: Language, source: &Source, start: usize) -> Option<usize> {
+pub(super) fn expression_end(language: Language, source: &Source, start: usize) -> Option<usize> {
     let bytes = source.bare.as_bytes();
     let mut at = start;
     loop {

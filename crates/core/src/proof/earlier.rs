@@ -138,6 +138,16 @@ impl Edited {
         }
     }
 
+    /// Whether a test's own text is another one, or gone.
+    pub fn names(&self, id: &TestId) -> bool {
+        Self::has(&self.tests, id)
+    }
+
+    /// Whether code or values beside the tests are other ones.
+    pub fn touches_helpers(&self) -> bool {
+        !self.helpers.is_empty() || self.values
+    }
+
     fn has(names: &BTreeSet<String>, id: &TestId) -> bool {
         names.iter().any(|name| is_called(&id.name, name))
     }

@@ -9,14 +9,15 @@ use acquit_core::check::source::Language;
 use acquit_core::gate::{Evidence, Gate, Weight};
 use acquit_core::proof::broken::{Way, broken};
 use acquit_core::proof::earlier::{Edited, Part, Runs, blinded, part};
+use acquit_core::proof::loosened::Lines;
 use acquit_core::proof::turned::TestFile;
 use acquit_core::proof::{Ran, Tree, inline, judge};
 use acquit_core::results::{Known, Merged, TestId};
 use acquit_core::time::Span;
 
 use super::sides::Doings;
-use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
+use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};
@@ -56,16 +57,18 @@ pub(super) struct Ends<'a> {
 
 /// What a change does to what its tests consist of.
 #[derive(Default)]
-struct Beside {
+pub(super) struct Beside {
     /// Tests, helpers and settings of runners, as they are on the base.
     code: Vec<(String, Become)>,
     /// The tests of the base that stand in source files, to be put on the code there.
     inline: Vec<(String, Stored, String)>,
     /// What tests read, as it is on the base.
-    data: Vec<(String, Become)>,
+    pub(super) data: Vec<(String, Become)>,
     /// What was changed in it.
     lines: String,
-    edited: Edited,
+    pub(super) edited: Edited,
+    /// Lines of tests that only one side has.
+    pub(super) test_lines: Lines,
     /// Whether anything else was changed.
     others: bool,
 }
@@ -126,7 +129,11 @@ pub(super) fn look(
 }
 
 impl Beside {
-    fn of(workspace: &LockedWorkspace, doings: &Doings, changed: Vec<Changed>) -> Result<Self, LegAbort> {
+    pub(super) fn of(
+        workspace: &LockedWorkspace,
+        doings: &Doings,
+        changed: Vec<Changed>,
+    ) -> Result<Self, LegAbort> {
         let mut beside = Self::default();
         let mut files = Vec::new();
         let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
@@ -170,6 +177,7 @@ impl Beside {
             }
         }
         beside.edited = Edited::of(&files);
+        beside.test_lines = Lines::of(&files);
         Ok(beside)
     }
 
@@ -186,7 +194,7 @@ impl Beside {
     }
 
     /// The tests, helpers and settings of the base over some files of the change.
-    fn files(
+    pub(super) fn files(
         &self,
         workspace: &LockedWorkspace,
         over: &[(String, Become)],
@@ -211,18 +219,18 @@ impl Beside {
 }
 
 /// Where trees that are put together run.
-struct Run<'a, 'c, 'w> {
-    ctx: &'a mut LegContext<'c>,
-    job: &'a Job<'a>,
-    workspace: &'a LockedWorkspace,
-    scratch: &'a Scratch<'w>,
-    head: &'a CommitId,
-    spent: &'a mut Spent,
+pub(super) struct Run<'a, 'c, 'w> {
+    pub(super) ctx: &'a mut LegContext<'c>,
+    pub(super) job: &'a Job<'a>,
+    pub(super) workspace: &'a LockedWorkspace,
+    pub(super) scratch: &'a Scratch<'w>,
+    pub(super) head: &'a CommitId,
+    pub(super) spent: &'a mut Spent,
 }
 
 impl Run<'_, '_, '_> {
     /// Runs the change with other files. `None` if no test ran.
-    fn once(
+    pub(super) fn once(
         &mut self,
         suite: &Suite<'_>,
         files: &[(String, Become)],
@@ -232,10 +240,37 @@ impl Run<'_, '_, '_> {
         setup_aside(self.ctx, self.job, self.scratch)?;
         let working_tree = WorkingTree::of_scratch(self.scratch);
         let tree = suite.tree(self.ctx, self.job, &working_tree, phase, 1, self.spent)?;
-        Ok(match tree {
-            Tree::Ran(ran) if ran.merged.results.executed() > 0 => Some(ran),
-            Tree::Ran(_) | Tree::NotBuilt(_) => None,
-        })
+        Ok(told(tree))
+    }
+
+    /// The same, unless it is known already from another gate.
+    pub(super) fn once_or_kept(
+        &mut self,
+        suite: &Suite<'_>,
+        files: &[(String, Become)],
+        phase: &str,
+    ) -> Result<Option<Ran>, LegAbort> {
+        self.scratch.show(&self.scratch.compose(self.head, files)?, self.head)?;
+        setup_aside(self.ctx, self.job, self.scratch)?;
+        let shown = self.scratch.shown().unwrap_or_else(|| self.head.clone());
+        let kept = suite.kept(self.ctx, self.job, self.workspace, &shown)?;
+        let working_tree = WorkingTree::of_scratch(self.scratch);
+        let runs = (phase, 1..=1);
+        Ok(told(suite.runs(self.ctx, self.job, &working_tree, runs, Some(&kept), self.spent)?))
+    }
+
+    /// The files of the change that are code, with their texts.
+    pub(super) fn sources(&self) -> Result<Vec<(String, Stored, String)>, LegAbort> {
+        let is_code = |path: &str| {
+            Language::of(path).is_some() && part(path) == Part::Other && !judge::judges(path, None, None, &[])
+        };
+        let mut sources = Vec::new();
+        for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
+            if let Some(text) = self.workspace.text(&stored)? {
+                sources.push((path, stored, text));
+            }
+        }
+        Ok(sources)
     }
 
     /// Runs the tests as they were and as they are on code that is broken in the same way.
@@ -255,15 +290,7 @@ impl Run<'_, '_, '_> {
         let timeout = Span::from(least.min(u64::from(suite.gate.timeout)));
         let gate = Gate { timeout, ..suite.gate.clone() };
         let suite = Suite { gate: &gate, ..*suite };
-        let is_code = |path: &str| {
-            Language::of(path).is_some() && part(path) == Part::Other && !judge::judges(path, None, None, &[])
-        };
-        let mut sources = Vec::new();
-        for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
-            if let Some(text) = self.workspace.text(&stored)? {
-                sources.push((path, stored, text));
-            }
-        }
+        let sources = self.sources()?;
         let began = self.spent.took;
         for way in Way::ALL {
             if self.spent.took > began && self.spent.took - began + 2 * took > MOST_TIME {
@@ -312,6 +339,14 @@ impl Run<'_, '_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a run told. `None` if no test ran.
+fn told(tree: Tree) -> Option<Ran> {
+    match tree {
+        Tree::Ran(ran) if ran.merged.results.executed() > 0 => Some(ran),
+        Tree::Ran(_) | Tree::NotBuilt(_) => None,
     }
 }
 

@@ -9,8 +9,9 @@ use acquit_core::gate::check::{Coverage, Mutation};
 use acquit_core::gate::{Command, Evidence, Gate, Report, Verdict, Weight, rule};
 
 use super::sides::Doings;
-use super::static_checks::{add, is_too_large};
+use super::static_checks::add;
 use super::suite::Spent;
+use super::too_large::is_too_large;
 use super::{Case, Judge, conclude, distill, reports};
 use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
 use crate::workspace::{Around, LockedWorkspace};

@@ -12,8 +12,10 @@ mod baseline;
 mod cache;
 mod distill;
 mod earlier;
+mod loosened;
 mod metrics;
 mod neighbours;
+mod noticed;
 mod origin;
 mod parallel;
 mod phases;
@@ -29,12 +31,13 @@ mod sides;
 mod static_checks;
 mod suite;
 mod tdd;
+mod too_large;
 mod turned;
 mod verdicts;
 
 pub use distill::distill;
 pub(crate) use runner::{Judged, run_all};
-pub(crate) use static_checks::is_too_large;
+pub(crate) use too_large::is_too_large;
 
 /// How much of a gate's output is kept with its event: what it tried is seen without its files.
 const TAIL: u64 = 4_000;

@@ -7,6 +7,7 @@ use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
 use acquit_core::results::{Known, Merged};
 
 use super::earlier::Ends;
+use super::loosened::{self, Found};
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, earlier, turned};
@@ -80,6 +81,13 @@ impl Judge for Tests {
                 }
                 Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
             }
+        }
+        // A test that is there in other words cannot be told from one that is gone by its name.
+        if loosened::is_suspicion(&evidence, &["vanished"])
+            && let Some(Found::AsStrong(places)) =
+                loosened::compare(ctx, job, workspace, (&commit, &head), &mut spent)?
+        {
+            loosened::clear(&mut evidence, places);
         }
         if evidence.failing().next().is_none() && matches!(base, Tree::Ran(_)) {
             let ends = Ends { base: &commit, head: &head, before: known, now: &now.merged, took };

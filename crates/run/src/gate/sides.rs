@@ -6,7 +6,7 @@ use acquit_core::gate::Gate;
 use acquit_core::proof::account::{Account, Sides};
 use acquit_core::proof::{Accounts, Allowed, judge};
 
-use super::static_checks::is_too_large;
+use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort};
 use crate::workspace::{Become, Changed, LockedWorkspace};

@@ -5,15 +5,16 @@
 
 use std::time::Instant;
 
-use acquit_core::check::{self, Finding};
+use acquit_core::check::Finding;
 use acquit_core::failure::Location;
 use acquit_core::gate::check::{Commits, Dilution, Review, Scope, Secrets};
 use acquit_core::gate::{Evidence, Verdict, Weight, rule};
 use acquit_core::outcome::Outcome;
 
 use super::suite::Spent;
+use super::too_large::is_too_large;
 use super::{Case, Judge, conclude};
-use crate::git::{self, CommitId};
+use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree};
 use crate::workspace::{Error, LockedWorkspace};
 
@@ -104,15 +105,6 @@ fn judge(check: &impl Look, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
         "nothing was found".clone_into(&mut verdict.ended);
     }
     Ok(verdict)
-}
-
-/// Whether git had more to show than anybody looks at.
-pub(crate) fn is_too_large(error: &Error) -> bool {
-    match error {
-        Error::Change(unreadable) => matches!(unreadable, check::diff::Unreadable::TooLarge { .. }),
-        Error::Git { source, .. } => matches!(source, git::Error::TooMuchOutput { .. }),
-        _ => false,
-    }
 }
 
 /// Puts what a check of the core found among the evidence.

@@ -8,15 +8,16 @@ use std::collections::BTreeSet;
 
 use acquit_core::gate::check::{Phases, Tdd};
 use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight, rule};
-use acquit_core::proof::{Ran, Seen, Tree, independent, inline, judge, red_by_judge, words};
+use acquit_core::proof::{How, Ran, Seen, Tree, independent, inline, judge, red_by_judge, words};
 use acquit_core::results::{Known, Merged, TestId};
 
 use super::neighbours::{self, Trees};
+use super::noticed::{self, Tried};
 use super::regressions::{name_judges, needed};
 use super::repeat::Repeat;
 use super::sides::Doings;
-use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
+use super::too_large::is_too_large;
 use super::{Case, Judge, baseline, conclude, origin, phases};
 use crate::git::CommitId;
 use crate::leg::{LegAbort, LegContext, WorkingTree, setup_aside};
@@ -106,6 +107,7 @@ impl Judge for Tdd {
         let green_runs = suite.kept(ctx, job, workspace, &head)?;
         let with = WorkingTree::of_scratch(&fresh);
         let mut green = suite.runs(ctx, job, &with, ("with", 1..=1), Some(&green_runs), &mut spent)?;
+        let took = spent.run;
         if let Tree::Ran(now) = &mut green {
             let tests = counting(&on_base, &red, &now.merged);
             let mut repeat = Repeat {
@@ -142,6 +144,18 @@ impl Judge for Tdd {
             let turned = judge(&seen, self.red, self.weak);
             let trees = Trees { without: &scratch, base: &base, with: &fresh, head: &head, tests: &tests };
             evidence.add(neighbours::look(ctx, job, (&suite, self), workspace, &trees, &mut spent, &turned)?);
+            // A test that crashed or hung without the change looks at what the change does by coming to its end.
+            let by_end = [How::CrashRed.rule(), How::TimeoutRed.rule()];
+            let ends = turned.findings.iter().any(|finding| by_end.contains(&finding.rule.as_str()));
+            if let Tree::Ran(now) = &seen.green
+                && !ends
+                && evidence.failing().chain(turned.failing()).next().is_none()
+            {
+                let tests = proving(&seen.red, counting(&seen.base, &seen.red, &now.merged));
+                let is_strong = !turned.red.is_empty();
+                let tried = Tried { with: &fresh, base: &base, head: &head, tests: &tests, is_strong, took };
+                evidence.add(noticed::look(ctx, job, (&suite, self), workspace, &tried, &mut spent)?);
+            }
         }
         if !doings.judges.is_empty() {
             name_judges(&doings, &mut evidence);
@@ -193,6 +207,14 @@ fn counting(base: &Tree, red: &Tree, now: &Merged) -> BTreeSet<TestId> {
     let counts = |id: &&TestId| passed(base, id) != Some(true) || passed(red, id) == Some(false);
     let all = now.results.tests.keys().filter(|id| now.of(id) == Known::Passed);
     all.filter(counts).cloned().collect()
+}
+
+/// Of these tests those that do not pass without the change.
+fn proving(red: &Tree, mut tests: BTreeSet<TestId>) -> BTreeSet<TestId> {
+    if let Tree::Ran(red) = red {
+        tests.retain(|id| red.merged.of(id) != Known::Passed);
+    }
+    tests
 }
 
 /// Why none of these trees told of any test although their runs ended well.

@@ -7,8 +7,8 @@ use acquit_core::gate::{Command, Evidence, Weight};
 use acquit_core::proof::Tree;
 use acquit_core::proof::turned::{TestFile, dead, plan};
 
-use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
+use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, LockedWorkspace};

@@ -69,9 +69,13 @@ pub(super) fn detected(file: &FileChange, moved: &Moved, outline: Option<&Outlin
         outline
             .is_some_and(|outline| outline.spans.iter().any(|(first, last)| *first <= line && line <= *last))
     };
+    let near = near_tests(language, &source);
     let added = file.added().filter(|line| moved.is_new(line) && !of_tests(line.number));
     let asks = added.filter(|line| {
         let start = source.line(line.number).start;
+        if near.contains(&line.number) {
+            return true;
+        }
         signs(language)
             .find_iter(&line.text)
             .any(|found| source.class(start + found.start()) != Class::Comment)
@@ -83,6 +87,53 @@ pub(super) fn detected(file: &FileChange, moved: &Moved, outline: Option<&Outlin
         Finding::new(TEST_DETECTED, path, Some(line.number), what).with('+', &line.text)
     })
     .collect()
+}
+
+/// How far apart a question and the word that makes it one about tests may stand.
+const NEAR: u32 = 6;
+
+/// Lines that ask who calls, how the program was started or how it was built, near a text about tests; and those that ask for a build
+/// as tests have it.
+fn near_tests(language: Language, source: &Source) -> BTreeSet<u32> {
+    static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\binspect\.(stack|currentframe|getouterframes)\b|\b_getframe\b|\b(extract|format|walk)_stack\b|\bsys\.(modules|argv|gettrace|settrace)\b|\bprocess\.(argv|execArgv|mainModule)\b|\brequire\.(main|cache)\b|\bError\(\s*\)\.stack\b|\bcaptureStackTrace\b|\.stack\b|\bos\.(Args|Executable)\b|\bruntime\.(Callers?|CallersFrames|Stack|FuncForPC)\b|\bdebug\.(Stack|ReadBuildInfo)\b|\bflag\.Lookup\b|\bgetStackTrace\b|\bStackWalker\b|\bClass\.forName\b|\bloadClass\b|java\.class\.path|sun\.java\.command|\bProcessHandle\b|\bManagementFactory\b|\benv::(args|args_os|current_exe|vars)\b|\bBacktrace\b|\bthread::current\(\)",
+        )
+    });
+    static TESTS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r#"["'`/](?:[^"'`\n]*[^A-Za-z"'`\n])?(?:py|unit)?tests?(?:[^a-z]|$)|["'`][^"'`\n]*(?:Tests?\b|[jJ][uU]nit|\bjest\b|mocha|vitest|surefire|\bspec\b|nextest)"#,
+        )
+    });
+    static BUILD: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\bcfg!\s*\(\s*(not\s*\(\s*)?debug_assertions\b|\bif\s+(not\s+)?__debug__\b|\bsys\.flags\.optimize\b|\bdesiredAssertionStatus\(\)",
+        )
+    });
+    let mut found = BTreeSet::new();
+    let last = source.line_of(source.text.len());
+    let about: Vec<u32> = (1..=last)
+        .filter(|line| {
+            let start = source.line(*line).start;
+            let mut all = TESTS.find_iter(source.line_text(*line));
+            all.any(|found| source.class(start + found.end().saturating_sub(1)) != Class::Comment)
+        })
+        .collect();
+    for line in 1..=last {
+        let Some(bare) = source.bare.get(source.line(line)) else { continue };
+        let text = source.line_text(line);
+        let asks = ASKS.is_match(bare) || bare.contains("getProperty(") && ASKS.is_match(text);
+        let main =
+            language == Language::Rust && bare.contains("thread::current()") && text.contains("\"main\"");
+        let near = || {
+            let next = about.partition_point(|other| other.saturating_add(NEAR) < line);
+            about.get(next).is_some_and(|other| other.abs_diff(line) <= NEAR)
+        };
+        if BUILD.is_match(bare) || main || asks && near() {
+            found.insert(line);
+        }
+    }
+    found
 }
 
 /// `#[cfg(test)]` before a statement. Before an item it adds something for tests, which is common.

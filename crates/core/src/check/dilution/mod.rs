@@ -17,6 +17,7 @@ mod marks;
 mod pipelines;
 mod settings;
 mod shadows;
+mod silent;
 mod snapshots;
 mod values;
 mod words;
@@ -31,6 +32,7 @@ use crate::check::outline::Outline;
 use crate::gate::check::dilution::rules::*;
 pub use crate::gate::check::dilution::{BadPermit, Permit, Permits, Promise, RULES};
 pub use shadows::is_wanted;
+pub use silent::silent;
 
 /// A source file that is larger than this was made by a program. Tests are written by hand.
 const LARGEST: usize = 4 << 20;

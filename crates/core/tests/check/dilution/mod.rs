@@ -2,6 +2,7 @@
 
 mod promised;
 mod settings;
+mod silent;
 mod tests;
 
 use acquit_core::check::Finding;

@@ -1,11 +1,13 @@
 //! `check = "dilution"`: compares the tests and settings of the change with those of the base.
 
 use acquit_core::check::diff::Diff;
-use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted};
+use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted, silent};
 use acquit_core::check::source::Language;
 use acquit_core::gate::check::Dilution;
 use acquit_core::gate::{Evidence, Weight};
 
+use super::super::loosened::{self, Found};
+use super::super::suite::Spent;
 use super::{Change, Look, Stopped, add};
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
@@ -22,14 +24,41 @@ impl Look for Dilution {
         let wish = &change.job.task.seed.wish;
         // What is not a permit was refused when the workflow was read.
         let permits = Permits::read(&self.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
-        let promise = Promise::of(&format!("{}\n{}", wish.title, wish.description));
+        let task = format!("{}\n{}", wish.title, wish.description);
+        let promise = Promise::of(&task);
         evidence.figure("files", diff.files.len());
         let settled = settled(change.workspace, &change.base, &diff)?;
         let examined = dilution(&diff, &outlines, &settled, promise, &permits);
         add(evidence, Weight::Fails, &examined.findings);
+        add(evidence, Weight::Fails, &silent(&diff, &task, &permits));
         add(evidence, Weight::Noted, &examined.notes);
-        Ok(())
+        confirm(change, evidence)
     }
+}
+
+/// Rules that compare texts of tests. What they find is a suspicion where the tests can be run.
+const SUSPICIONS: [&str; 3] = ["assertions-removed", "test-removed", "snapshot-rewritten"];
+
+/// Puts suspicions to the test. If the new tests notice whatever the old ones noticed, they are only noted.
+fn confirm(change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped> {
+    if !loosened::is_suspicion(evidence, &SUSPICIONS) {
+        return Ok(());
+    }
+    let ends = (&change.base, &change.head);
+    let mut spent = Spent::default();
+    let found = loosened::compare(change.ctx, change.job, change.workspace, ends, &mut spent)?;
+    match found {
+        Some(Found::AsStrong(places)) => loosened::clear(evidence, places),
+        Some(Found::Weaker(path, line)) => {
+            let what = format!(
+                "the tests as they were notice that {path}:{line} is broken on purpose, and as they are they do not: restore what \
+                 they noticed"
+            );
+            evidence.find(Weight::Fails, "assertion-weakened", &what, None);
+        }
+        None => {}
+    }
+    Ok(())
 }
 
 /// The settings of the base that new files of the change may take the place of.

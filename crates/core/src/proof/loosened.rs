@@ -1,0 +1,257 @@
+//! Whether tests that were written anew notice as much as those that they replace: single places of the code are broken, one at a
+//! time, and what the old tests notice the new ones must notice too.
+//!
+//! A test may become a row of a table, a property, a test of another framework: whoever compares texts cannot tell that from a
+//! loss. Whoever runs both can.
+
+use std::collections::BTreeSet;
+
+use super::broken;
+use super::earlier::Edited;
+use super::is_fault_of_test;
+use super::noticed::{applied, of_line};
+use super::turned::TestFile;
+use crate::check::functions::functions;
+use crate::check::source::{Language, Source};
+use crate::results::{Known, Merged, TestId};
+
+/// How many places are broken.
+const MOST: usize = 10;
+
+/// How many of them the old tests must notice, or too little is known.
+const FEWEST: usize = 2;
+
+/// Lines that only the tests as they were have, and those that only the tests as they are have.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    /// Those that are gone.
+    pub lost: String,
+    /// How many.
+    gone: usize,
+    /// How many there are instead.
+    added: usize,
+}
+
+impl Lines {
+    /// Compares files that have tests or help them.
+    pub fn of(files: &[TestFile]) -> Self {
+        let all = |text: fn(&TestFile) -> &str| -> BTreeSet<&str> {
+            let lines = files.iter().flat_map(|file| text(file).lines()).map(str::trim);
+            lines.filter(|line| line.chars().any(char::is_alphanumeric)).collect()
+        };
+        let (before, after) = (all(|file| &file.old), all(|file| &file.new));
+        let lost: Vec<&str> = before.difference(&after).copied().collect();
+        Self { gone: lost.len(), lost: lost.join("\n"), added: after.difference(&before).count() }
+    }
+
+    /// Whether something stands in the place of what is gone. Where nothing does nobody has to try what it notices.
+    pub fn is_rewritten(&self) -> bool {
+        self.added >= 2 && self.added * 3 >= self.gone
+    }
+}
+
+/// A file of the code that is broken in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its path.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Its text, broken.
+    pub text: String,
+}
+
+/// Places of the code to break: first in the functions that `lost` names, then anywhere, spread over all of them.
+pub fn places(code: &[(String, String)], lost: &str) -> Vec<Place> {
+    let (mut near, mut far) = (Vec::new(), Vec::new());
+    for (path, text) in code {
+        let Some(language) = Language::of(path) else { continue };
+        let source = Source::new(language, text.clone());
+        let last = source.line_of(text.len());
+        let named: Vec<(u32, u32)> = functions(language, &source)
+            .into_iter()
+            .filter(|function| has_word(lost, &function.name))
+            .map(|function| {
+                (source.line_of(function.at), source.line_of(function.body.end.saturating_sub(1)))
+            })
+            .collect();
+        let is_near = |line: u32| named.iter().any(|(first, last)| *first <= line && line <= *last);
+        for place in of_file(language, path, &source, last) {
+            if is_near(place.line) { near.push(place) } else { far.push(place) }
+        }
+    }
+    let mut places = spread(near, MOST);
+    let left = MOST - places.len();
+    // What the tests name is enough, if there is enough of it.
+    if places.len() < MOST / 2 {
+        places.extend(spread(far, left.min(MOST / 2)));
+    }
+    places
+}
+
+/// Takes so many, with the same distance between them.
+fn spread(all: Vec<Place>, most: usize) -> Vec<Place> {
+    let count = all.len();
+    if count <= most {
+        return all;
+    }
+    let wanted: BTreeSet<usize> = (0..most).map(|number| number * count / most).collect();
+    all.into_iter().enumerate().filter(|(index, _)| wanted.contains(index)).map(|(_, place)| place).collect()
+}
+
+fn of_file(language: Language, path: &str, source: &Source, last: u32) -> Vec<Place> {
+    let tests = if language == Language::Rust { super::inline::test_items(&source.text) } else { Vec::new() };
+    let mut places: Vec<Place> = Vec::new();
+    let mut add = |line: u32, text: String| {
+        if text != source.text && !places.iter().any(|known| known.text == text) {
+            places.push(Place { path: path.to_owned(), line, text });
+        }
+    };
+    for line in 1..=last {
+        for edits in of_line(language, path, source, line) {
+            if !edits.is_empty() {
+                add(line, applied(&source.text, edits));
+            }
+        }
+    }
+    for way in [broken::Way::Texts, broken::Way::Numbers, broken::Way::Bounds] {
+        for (at, new) in broken::values(language, source, way) {
+            if tests.iter().any(|test| test.contains(&at.start)) {
+                continue;
+            }
+            add(source.line_of(at.start), applied(&source.text, vec![(at, new)]));
+        }
+    }
+    places.sort_by_key(|place| place.line);
+    places
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    word.len() > 1
+        && text.match_indices(word).any(|(at, _)| {
+            !text[..at].chars().next_back().is_some_and(is_part)
+                && !text[at + word.len()..].chars().next().is_some_and(is_part)
+        })
+}
+
+/// The tests that a change is held to, as they were and as they are, of those that pass on the code as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Rewritten {
+    /// Those that were written anew, or are gone.
+    old: BTreeSet<TestId>,
+    /// Those that were written anew, or were not there.
+    new: BTreeSet<TestId>,
+    /// Those whose text is the same, if something beside them is not.
+    same: BTreeSet<TestId>,
+}
+
+impl Rewritten {
+    /// `before` are the tests of the base on the new code, `now` those of the change.
+    pub fn of(edited: &Edited, before: &Merged, now: &Merged) -> Self {
+        let passing = |merged: &Merged| -> BTreeSet<TestId> {
+            merged.results.tests.keys().filter(|id| merged.of(id) == Known::Passed).cloned().collect()
+        };
+        let (mut old, mut new) = (passing(before), passing(now));
+        let is_same = |id: &&TestId| !edited.names(id) && new.contains(*id) && edited.touches_helpers();
+        let same = old.iter().filter(is_same).cloned().collect();
+        old.retain(|id| edited.names(id) || now.of(id) == Known::Absent);
+        new.retain(|id| edited.names(id) || before.of(id) == Known::Absent);
+        Self { old, new, same }
+    }
+
+    /// Whether there is anything to compare.
+    pub fn is_comparable(&self) -> bool {
+        !self.old.is_empty() && !self.new.is_empty() || !self.same.is_empty()
+    }
+
+    /// The old tests that notice broken code.
+    pub fn noticing(&self, before: &Merged) -> BTreeSet<TestId> {
+        self.old.iter().chain(&self.same).filter(|id| fails(before, id)).cloned().collect()
+    }
+
+    /// Whether the new ones notice it as well.
+    pub fn notices(&self, before: &Merged, after: &Merged) -> bool {
+        let rewritten = !self.old.iter().any(|id| fails(before, id))
+            || self.new.iter().any(|id| after.of(id) != Known::Passed);
+        rewritten && self.same.iter().all(|id| !fails(before, id) || after.of(id) != Known::Passed)
+    }
+
+    /// Whether enough is known: each of the tests that were written anew, or are gone, has noticed something.
+    pub fn is_told(&self, noticed: usize, by: &BTreeSet<TestId>) -> bool {
+        noticed >= FEWEST && self.old.iter().all(|id| by.contains(id))
+    }
+}
+
+/// Whether a test fails by what it says.
+fn fails(merged: &Merged, id: &TestId) -> bool {
+    match merged.of(id) {
+        Known::Red(case) => !is_fault_of_test(&case.message),
+        Known::Passed | Known::Skipped | Known::Flaky | Known::Absent => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Case, Outcome, Results};
+
+    fn id(name: &str) -> TestId {
+        TestId { suite: "s".to_owned(), name: name.to_owned() }
+    }
+
+    fn ran(tests: &[(&str, Outcome)]) -> Merged {
+        let mut results = Results::default();
+        for (name, outcome) in tests {
+            results.tests.insert(id(name), Case::plain(*outcome, "assert 1 == 2"));
+        }
+        let mut merged = Merged::default();
+        merged.add(results);
+        merged
+    }
+
+    #[test]
+    fn functions_that_tests_name_are_broken_first_and_one_place_at_a_time() {
+        let code = "def price(a):\n    if a > 3:\n        return a\n    return a * 2\n\ndef other(a):\n    return a\n";
+        let places = places(&[("app/price.py".to_owned(), code.to_owned())], "assert price(3) == 3");
+        let lines: Vec<u32> = places.iter().map(|place| place.line).collect();
+        assert!(lines.contains(&2) && lines.contains(&3) && lines.contains(&4), "{lines:?}");
+        assert!(places.iter().all(|place| place.text != code));
+        assert!(places.len() <= MOST);
+    }
+
+    #[test]
+    fn tests_that_only_lost_lines_are_not_written_anew() {
+        let lines = |old: &str, new: &str| {
+            let file =
+                TestFile { path: "tests/test_a.py".to_owned(), old: old.to_owned(), new: new.to_owned() };
+            Lines::of(&[file])
+        };
+        let two = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n";
+        let less = lines(two, "def test_a():\n    assert f(1) == 2\n");
+        assert_eq!((less.lost.as_str(), less.is_rewritten()), ("assert f(2) == 3", false));
+        let rows = "@rows([(1, 2), (2, 3)])\ndef test_a(a, b):\n    assert f(a) == b\n";
+        assert!(lines(two, rows).is_rewritten());
+    }
+
+    #[test]
+    fn what_the_old_tests_notice_the_new_ones_must_notice() {
+        use Outcome::{Failed, Passed};
+        let old = "def test_a():\n    assert f(1) == 2\n\n\ndef test_c():\n    assert f(3) == 4\n";
+        let new = "def test_rows(a):\n    assert f(a) == a + 1\n\n\ndef test_c():\n    assert f(3) == 4\n";
+        let file = TestFile { path: "tests/test_a.py".to_owned(), old: old.to_owned(), new: new.to_owned() };
+        let edited = Edited::of(&[file]);
+        let before = ran(&[("test_a", Passed), ("test_c", Passed)]);
+        let now = ran(&[("test_rows[1]", Passed), ("test_c", Passed)]);
+        let tests = Rewritten::of(&edited, &before, &now);
+        assert!(tests.is_comparable());
+        let by = tests.noticing(&ran(&[("test_a", Failed), ("test_c", Passed)]));
+        assert_eq!(by, [id("test_a")].into());
+        assert!(tests.is_told(2, &by) && !tests.is_told(1, &by) && !tests.is_told(2, &BTreeSet::new()));
+        let red = ran(&[("test_a", Failed), ("test_c", Failed)]);
+        assert!(tests.notices(&red, &ran(&[("test_rows[1]", Failed), ("test_c", Passed)])));
+        // What a test notices that stayed as it was makes nothing good.
+        assert!(tests.noticing(&ran(&[("test_a", Passed), ("test_c", Failed)])).is_empty());
+        assert!(!tests.notices(&red, &ran(&[("test_rows[1]", Passed), ("test_c", Failed)])));
+    }
+}

@@ -1,0 +1,64 @@
+//! The lines that a change adds to a file or edits in it.
+
+use std::collections::{BTreeSet, HashMap};
+
+/// Pairs of lines that are compared one by one.
+const MOST_COMPARED: usize = 4_000_000;
+
+/// The numbers, from 1, of the lines of `new` that `old` does not have in the same order. Blank lines are never among them.
+pub fn changed(old: &str, new: &str) -> BTreeSet<u32> {
+    let (before, after): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let head = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let rest = before.len().min(after.len()) - head;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let (was, is) = (&before[head..before.len() - tail], &after[head..after.len() - tail]);
+    let kept =
+        if was.len().saturating_mul(is.len()) <= MOST_COMPARED { common(was, is) } else { known(was, is) };
+    let number = |index: usize| u32::try_from(head + index + 1).unwrap_or(u32::MAX);
+    (0..is.len()).filter(|index| !kept[*index] && !is[*index].trim().is_empty()).map(number).collect()
+}
+
+/// Which lines of `is` belong to the longest sequence that both have.
+fn common(was: &[&str], is: &[&str]) -> Vec<bool> {
+    let width = is.len() + 1;
+    let mut longest = vec![0_u32; (was.len() + 1) * width];
+    for (i, a) in was.iter().enumerate().rev() {
+        for (j, b) in is.iter().enumerate().rev() {
+            longest[i * width + j] = if a == b {
+                longest[(i + 1) * width + j + 1] + 1
+            } else {
+                longest[(i + 1) * width + j].max(longest[i * width + j + 1])
+            };
+        }
+    }
+    let mut kept = vec![false; is.len()];
+    let (mut i, mut j) = (0, 0);
+    while i < was.len() && j < is.len() {
+        if was[i] == is[j] {
+            kept[j] = true;
+            (i, j) = (i + 1, j + 1);
+        } else if longest[(i + 1) * width + j] >= longest[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    kept
+}
+
+/// Which lines of `is` are also in `was`, in whatever order.
+fn known(was: &[&str], is: &[&str]) -> Vec<bool> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for line in was {
+        *left.entry(line).or_default() += 1;
+    }
+    let mut kept = Vec::with_capacity(is.len());
+    for line in is {
+        let count = left.get_mut(*line).filter(|count| **count > 0);
+        kept.push(count.is_some());
+        if let Some(count) = count {
+            *count -= 1;
+        }
+    }
+    kept
+}

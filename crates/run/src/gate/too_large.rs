@@ -1,0 +1,15 @@
+//! Changes that are too large to be looked at as a whole.
+
+use acquit_core::check;
+
+use crate::git;
+use crate::workspace::Error;
+
+/// Whether git had more to show than anybody looks at.
+pub(crate) fn is_too_large(error: &Error) -> bool {
+    match error {
+        Error::Change(unreadable) => matches!(unreadable, check::diff::Unreadable::TooLarge { .. }),
+        Error::Git { source, .. } => matches!(source, git::Error::TooMuchOutput { .. }),
+        _ => false,
+    }
+}
