@@ -128,11 +128,15 @@ fn tasks_promise_the_same_behaviour_in_many_words() {
         "Report: count cards and hours in one pass, with a struct per hour.",
         "lookup: walk the path with a loop instead of reduce.",
         "Rewrite mean.",
+        "Sort the cases of the parser: values first. Only sort.",
+        "report() calls total() for each row. Let it keep the sum instead.",
     ] {
         assert_eq!(Promise::of(text), Promise::Same, "{text}");
     }
     assert_eq!(Promise::of("Two parcels with equal fields are one"), Promise::Equality);
     assert_eq!(Promise::of("split() must not lose cents"), Promise::Nothing);
     assert_eq!(Promise::of("Rewrite mean: it crashes on an empty list"), Promise::Nothing);
+    assert_eq!(Promise::of("list() calls total() twice, so the fee is wrong."), Promise::Nothing);
+    assert_eq!(Promise::of("Sort files by size"), Promise::Nothing);
     assert_eq!(Promise::of("Merge overwrites the counts instead of adding."), Promise::Nothing);
 }

@@ -29,7 +29,7 @@ impl Promise {
     pub fn of(text: &str) -> Self {
         static SAME: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?|lines?|texts?|numbers?|totals?|order)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bno changes? (of|in|to) (the )?(behaviou?r|results?|output|what)|\bbehaviou?r (must|should|does|may|will) ?(not|n't) change|\b(does|must|should) not change (the |any |its )?(behaviou?r|results?|output)|\b(keep|keeps|keeping|preserve|preserves|preserving) (the |its |all )?(behaviou?r|results?|output)|^(rename|move|extract|inline|reorgani[sz]e|restructure|tidy|clean up)\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|^simplify [\w.:]+(\(\))?\s*([.;,]|$)|\bpure(ly)? (cleanup|refactoring)\b",
+                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?|lines?|texts?|numbers?|totals?|order)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bno changes? (of|in|to) (the )?(behaviou?r|results?|output|what)|\bbehaviou?r (must|should|does|may|will) ?(not|n't) change|\b(does|must|should) not change (the |any |its )?(behaviou?r|results?|output)|\b(keep|keeps|keeping|preserve|preserves|preserving) (the |its |all )?(behaviou?r|results?|output)|^(rename|move|extract|inline|reorgani[sz]e|restructure|tidy|clean up)\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|^simplify [\w.:]+(\(\))?\s*([.;,]|$)|^(only |just )?(sort|re-?order|regroup|reformat) (the )?(tests?|test cases|cases|imports|fixtures)\b|\b(only|just) (sort|move|rename|re-?order|regroup|reformat|split)\b|\bpure(ly)? (cleanup|refactoring)\b",
             )
         });
         static EQUALITY: LazyLock<Regex> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ impl Promise {
         });
         static HOW: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?i)^rewrite\b|\bin one pass\b|\binstead of (the|a|an|two|three|its|our|nested) |\binstead of reduce\b|\bchain\w*|\bloops?\b|\bcomprehension|\bgenerators?\b|\biterators?\b|\brecursi\w+|\bone table\b|\btable of\b|\bstruct\b|\bwith(out)? a (helper|loop|map|table|regex|lambda|copy)\b|\bby counting\b|\bregular expression|\bone function\b|\bduplicat\w+|\bread(able|s better)\b|^write .* as\b|\b(let|use) [\w.:()`]+ (instead|use)\b",
+                r"(?i)^rewrite\b|\bin one pass\b|\binstead of (the|a|an|two|three|its|our|nested) |\binstead of reduce\b|\bcalls [\w.:]+(\(\))?\s|\bchain\w*|\bloops?\b|\bcomprehension|\bgenerators?\b|\biterators?\b|\brecursi\w+|\bone table\b|\btable of\b|\bstruct\b|\bwith(out)? a (helper|loop|map|table|regex|lambda|copy)\b|\bby counting\b|\bregular expression|\bone function\b|\bduplicat\w+|\bread(able|s better)\b|^write .* as\b|\b(let|use) [\w.:()`]+ (instead|use)\b",
             )
         });
         if SAME.is_match(text) || HOW.is_match(text) && !DOES.is_match(text) {
