@@ -133,8 +133,9 @@ mod tests {
     fn neither_renewed_leases_nor_calls_that_are_answered_end_it() {
         static ENDED: AtomicBool = AtomicBool::new(false);
         // A limit of nothing: only that calls are answered keeps it alive.
-        let answered =
-            Watchdog::looking(STEP, 200 * STEP, Duration::ZERO, now, || ENDED.store(true, Ordering::SeqCst));
+        let answered = Watchdog::looking(STEP, 2_000 * STEP, Duration::ZERO, now, || {
+            ENDED.store(true, Ordering::SeqCst)
+        });
         let renewed = Watchdog::looking(STEP, STEP, Duration::from_secs(60), now, || {
             ENDED.store(true, Ordering::SeqCst)
         });
