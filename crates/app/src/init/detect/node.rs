@@ -164,7 +164,7 @@ fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
             let at = given.iter().position(|word| *word == "--test")?;
             let mut flags: Vec<&str> = given.drain(..=at).collect();
             flags.pop();
-            let flags: String = flags.iter().map(|flag| format!("{flag} ")).collect();
+            let flags: String = flags.into_iter().flat_map(|flag| [flag, " "]).collect();
             format!("node {flags}{}", NODE.trim_start_matches("node "))
         }
         "vitest" => VITEST.to_owned(),
