@@ -43,9 +43,9 @@ pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
         WorkflowVerb::Graph { workflow } => {
             let drawn = mermaid(project.workflow(workflow.as_ref())?);
             if printer.json {
-                printer.json(&serde_json::json!({ "mermaid": drawn }))
+                printer.json(&serde_json::json!({ "mermaid": drawn }));
             } else {
-                printer.data(&drawn)
+                printer.data(&drawn);
             }
         }
     }
