@@ -134,10 +134,10 @@ mod tests {
         static ENDED: AtomicBool = AtomicBool::new(false);
         // A limit of nothing: only that calls are answered keeps it alive.
         let answered = Watchdog::looking(STEP, 2_000 * STEP, Duration::ZERO, now, || {
-            ENDED.store(true, Ordering::SeqCst)
+            ENDED.store(true, Ordering::SeqCst);
         });
-        let renewed = Watchdog::looking(STEP, STEP, Duration::from_secs(60), now, || {
-            ENDED.store(true, Ordering::SeqCst)
+        let renewed = Watchdog::looking(STEP, STEP, Duration::from_mins(1), now, || {
+            ENDED.store(true, Ordering::SeqCst);
         });
         renewed.call(|| {
             for _ in 0..20 {
