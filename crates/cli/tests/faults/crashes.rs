@@ -66,10 +66,10 @@ fn a_leg_beside_one_that_is_killed_ends_as_it_would_have() {
     let agent = "[ -e @ROOT@/go ] && { echo again >> log.txt; exit 0; }\n\
         echo work >> log.txt\ntouch @ROOT@/begun-$ACQUIT_TASK\nwhile [ ! -e @ROOT@/go ]; do sleep 0.05; done\n";
     let sandbox = Sandbox::shell(ONE_STAGE, agent);
-    let (one, other) = (sandbox.start(&["run", "One"]), sandbox.start(&["run", "Other"]));
-    for task in ["T-1", "T-2"] {
-        until_file(&sandbox.place(&format!("begun-{task}")));
-    }
+    let one = sandbox.start(&["run", "One"]);
+    until_file(&sandbox.place("begun-T-1"));
+    let other = sandbox.start(&["run", "Other"]);
+    until_file(&sandbox.place("begun-T-2"));
     signal(sandbox.legs()[0].owner.clone().unwrap().pid, Signal::KILL);
     std::fs::write(sandbox.place("go"), "").unwrap();
     one.wait().must(0);
