@@ -7,6 +7,7 @@ use crate::api::client;
 use crate::browser::Served;
 use crate::chrome::Chrome;
 use crate::common::{self, Sandbox};
+use crate::forms::WRITES;
 use crate::office::Office;
 
 /// A person accepts the work, sends it back up to three times, or asks for a plan.
@@ -25,13 +26,6 @@ on = { approved = "deliver", rejected = { to = "code", budget = "rework" }, late
 kind = "action"
 action = "squash"
 on = { done = "done" }
-"#;
-
-const WRITES: &str = r#"
-[[code]]
-step = [ { write = "work.txt", content = "first\n" }, { outcome = "pr_ready", payload = { summary = "first" } } ]
-[[code]]
-step = [ { write = "work.txt", content = "second\n" }, { outcome = "pr_ready", payload = { summary = "second" } } ]
 "#;
 
 #[test]

@@ -21,7 +21,8 @@ action = "squash"
 on = { done = "done" }
 "#;
 
-const WRITES: &str = r#"
+/// Writes, and writes something else when it is asked again.
+pub(crate) const WRITES: &str = r#"
 [[code]]
 step = [ { write = "work.txt", content = "first\n" }, { outcome = "pr_ready", payload = { summary = "first" } } ]
 [[code]]

@@ -236,9 +236,7 @@ impl Run<'_, '_, '_> {
         files: &[(String, Become)],
         phase: &str,
     ) -> Result<Option<Ran>, LegAbort> {
-        self.scratch.show(&self.scratch.compose(self.head, files)?, self.head)?;
-        setup_aside(self.ctx, self.job, self.scratch)?;
-        let working_tree = WorkingTree::of_scratch(self.scratch);
+        let working_tree = self.show(files)?;
         let tree = suite.tree(self.ctx, self.job, &working_tree, phase, 1, self.spent)?;
         Ok(told(tree))
     }
@@ -250,13 +248,18 @@ impl Run<'_, '_, '_> {
         files: &[(String, Become)],
         phase: &str,
     ) -> Result<Option<Ran>, LegAbort> {
-        self.scratch.show(&self.scratch.compose(self.head, files)?, self.head)?;
-        setup_aside(self.ctx, self.job, self.scratch)?;
+        let working_tree = self.show(files)?;
         let shown = self.scratch.shown().unwrap_or_else(|| self.head.clone());
         let kept = suite.kept(self.ctx, self.job, self.workspace, &shown)?;
-        let working_tree = WorkingTree::of_scratch(self.scratch);
         let runs = (phase, 1..=1);
         Ok(told(suite.runs(self.ctx, self.job, &working_tree, runs, Some(&kept), self.spent)?))
+    }
+
+    /// Shows the change with other files.
+    fn show(&mut self, files: &[(String, Become)]) -> Result<WorkingTree, LegAbort> {
+        self.scratch.show(&self.scratch.compose(self.head, files)?, self.head)?;
+        setup_aside(self.ctx, self.job, self.scratch)?;
+        Ok(WorkingTree::of_scratch(self.scratch))
     }
 
     /// The files of the change that are code, with their texts.
