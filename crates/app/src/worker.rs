@@ -157,7 +157,7 @@ impl Work<'_> {
         }
         let now = store.now()?;
         let mut due = store.waiting(LOOKED_AT)?;
-        due.retain(|leg| leg.not_before <= now && travels(leg));
+        due.retain(|leg| leg.not_before <= now && leg.full.is_none() && travels(leg));
         let before = self.worker.clone();
         self.probe(store, &due)?;
         if self.worker != before || self.reported.is_none_or(|at| at.elapsed() >= REPORT) {

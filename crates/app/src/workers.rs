@@ -106,7 +106,8 @@ fn explain(leg: WaitingLeg, living: &[&Worker]) -> Waiting {
         .filter(|worker| travels(&leg) && worker.missing(&leg.needs).is_empty())
         .map(|worker| worker.name.clone())
         .collect();
-    let why = if fits.is_empty() { reasons(&leg, living) } else { Vec::new() };
+    let mut why = if fits.is_empty() { reasons(&leg, living) } else { Vec::new() };
+    why.extend(leg.full.as_ref().map(ToString::to_string));
     Waiting { leg: leg.leg, stage: leg.stage, since: leg.not_before, needs: leg.needs, fits, why }
 }
 
@@ -191,6 +192,7 @@ mod tests {
             stage: "code".to_owned(),
             not_before: Timestamp(0),
             needs: needs.iter().map(|need| need.parse().expect("a need")).collect(),
+            full: None,
         };
         let waiting = explain(leg, &living.iter().collect::<Vec<_>>());
         (waiting.fits, waiting.why)

@@ -3,6 +3,8 @@
 //! A leg's needs are a list of words, and so are a worker's offers: a worker takes a leg if it offers everything that the leg needs. What a task
 //! needs follows from its definition alone, so the store can compare the two in the statement that claims.
 
+mod pool;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +16,8 @@ use crate::definition::Definition;
 use crate::ids::{BadId, LegId, Name, TaskId};
 use crate::time::Timestamp;
 use crate::workflow::{AgentWork, Stage, Work};
+
+pub use pool::{Full, Pool, Share, account_of, pools};
 
 /// Something that a leg needs of the machine that runs it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -203,6 +207,9 @@ pub struct WaitingLeg {
     pub not_before: Timestamp,
     /// What it needs.
     pub needs: Vec<Need>,
+    /// The limit that keeps it waiting, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full: Option<Full>,
 }
 
 /// Something that is kept in the store for other machines.

@@ -11,7 +11,7 @@ use crate::agent::{AgentEvent, Item, Usage};
 use crate::definition::Definition;
 use crate::delivery::queue::{Candidate, Settled};
 use crate::event::Body;
-use crate::fleet::{Need, Parcel, Worker};
+use crate::fleet::{Need, Parcel, Share, Worker};
 use crate::gate::Verdict;
 use crate::ids::Name;
 use crate::leg::{Entry, Owner, Report};
@@ -44,6 +44,6 @@ macro_rules! json {
 }
 
 json! {
-    Actor, AgentEvent, Body, BTreeMap<Name, Vec<Need>>, Candidate, Definition, Entry, Night, Owner, Parcel, Report, Results, Settled,
-    Task, Usage, Vec<Item>, Vec<Need>, Vec<Verdict>, Worker, serde_json::Value,
+    Actor, AgentEvent, Body, BTreeMap<Name, Vec<Need>>, BTreeMap<Name, Vec<Share>>, Candidate, Definition, Entry, Night, Owner, Parcel, Report, Results, Settled,
+    Task, Usage, Vec<Item>, Vec<Need>, Vec<String>, Vec<Verdict>, Worker, serde_json::Value,
 }

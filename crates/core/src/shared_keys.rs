@@ -9,6 +9,9 @@ const REF_LIMIT: usize = 120;
 /// Maximum number of turns. More is effectively no limit.
 const MOST_TURNS: u32 = 100_000;
 
+/// Maximum number of legs at the same time. More is effectively no limit.
+const MOST_AT_ONCE: u32 = 1_000_000;
+
 /// Returns whether a text can be a model name. It becomes an argument, so it must not look like an option.
 pub fn is_model(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.contains(|c: char| c.is_control() || c == ' ')
@@ -38,6 +41,17 @@ pub(crate) fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
         table.source.report(value.place, "`turns` must not be zero", hint);
     }
     Some(turns)
+}
+
+/// Reads `at_once`.
+pub(crate) fn at_once(table: &mut Table<'_, '_>) -> Option<u32> {
+    let value = table.value("at_once")?;
+    let most = value.count(MOST_AT_ONCE)?;
+    if most == 0 {
+        let hint = Some("leave it out for no limit".to_owned());
+        table.source.report(value.place, "`at_once` must not be zero", hint);
+    }
+    Some(most).filter(|most| *most > 0)
 }
 
 /// Reads the secrets of an agent or a stage, without duplicates.

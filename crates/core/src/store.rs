@@ -165,10 +165,12 @@ pub struct Claim {
 /// Which legs a harness claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted<'a> {
-    /// Any leg that is due, highest priority first, then oldest.
+    /// Any leg that is due and that no limit keeps waiting, highest priority first, then in turns by project, then oldest.
     Any,
-    /// The leg of this task.
+    /// The leg of this task, whatever limits say: a person asked for it.
     Of(TaskId),
+    /// The leg of this task, unless a limit keeps it waiting.
+    Due(TaskId),
     /// A leg whose requirements this worker meets; of this task, if one is named.
     By(&'a str, Option<TaskId>),
 }

@@ -74,6 +74,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("body", Text),
             ("definition", Text),
             ("needs", Text),
+            ("pools", Text),
         ],
     },
     Table {
@@ -94,6 +95,8 @@ pub(crate) const TABLES: &[Table] = &[
             ("usage", Text),
             ("priority", Int),
             ("needs", Text),
+            ("turn", Int),
+            ("pools", Text),
         ],
     },
     Table {
@@ -123,6 +126,8 @@ pub(crate) const TABLES: &[Table] = &[
             ("omitted", Int),
         ],
     },
+    Table { name: "turns", columns: &[("project_path", Text), ("priority", Int), ("turn", Int)] },
+    Table { name: "pools", columns: &[("name", Text), ("at_once", Int), ("paused_until", Int)] },
     Table { name: "roots", columns: &[("project_path", Text), ("fingerprint", Text), ("task", Int)] },
     Table {
         name: "blocked",

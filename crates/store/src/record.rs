@@ -82,17 +82,19 @@ pub(crate) struct DefinitionRow {
     pub(crate) definition: String,
     pub(crate) sandbox: &'static str,
     pub(crate) needs: String,
+    pub(crate) pools: String,
 }
 
 impl DefinitionRow {
     /// The columns, for an insert.
-    pub(crate) const COLUMNS: &[&str] = &["definition", "sandbox", "needs"];
+    pub(crate) const COLUMNS: &[&str] = &["definition", "sandbox", "needs", "pools"];
 
     pub(crate) fn of(definition: &Definition) -> Result<Self> {
         Ok(Self {
             definition: json("definition", definition)?,
             sandbox: mode_word(definition.config.sandbox),
             needs: json("needs", &acquit_core::fleet::needs(definition))?,
+            pools: json("pools", &acquit_core::fleet::pools(definition))?,
         })
     }
 }

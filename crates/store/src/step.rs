@@ -7,7 +7,7 @@ use acquit_core::change::Change;
 use acquit_core::definition::Definition;
 use acquit_core::event::Body;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::fleet::Need;
+use acquit_core::fleet::{Need, Share};
 use acquit_core::ids::{LegId, Name, TaskId};
 use acquit_core::leg::{Entry, Hold, Report};
 use acquit_core::store::{Commit, Error, Note};
@@ -98,7 +98,15 @@ fn move_legs(
     for change in changes {
         match change {
             Change::LegReadied { leg, entry, delay } => {
-                let needs = needs(tables, task.id(), entry)?;
+                let (needs, shares) = demands(tables, task.id(), entry)?;
+                let project = plain(&task.seed.project.path);
+                let pools = shares.iter().map(|share| share.pool.key(&project)).collect::<Vec<_>>();
+                for (pool, share) in pools.iter().zip(&shares) {
+                    let most = share.at_once.map(i64::from);
+                    if tables.at_once(pool)? != most {
+                        tables.set_at_once(pool, most)?;
+                    }
+                }
                 tables.insert_leg(&NewLeg {
                     place: id(*leg).into(),
                     stage: entry.stage.as_str(),
@@ -106,6 +114,9 @@ fn move_legs(
                     not_before: now.plus(delay.duration()),
                     priority: i64::from(task.seed.wish.priority),
                     needs,
+                    pools: json("pools", &pools)?,
+                    project: &project,
+                    now,
                 })?;
             }
             Change::LegEnded { leg, report } => end_leg(tables, now, id(*leg), report, hold)?,
@@ -129,12 +140,13 @@ fn move_legs(
     Ok(())
 }
 
-/// Returns what a leg needs from the machine that runs it, according to its stage.
-fn needs(tables: &mut dyn Tables, task: TaskId, entry: &Entry) -> Result<String> {
-    let what = "needs of a task";
-    let known = tables.needs(key(task))?.unwrap_or_else(|| "{}".to_owned());
-    let mut stages: BTreeMap<Name, Vec<Need>> = read(what, &known)?;
-    json(what, &stages.remove(entry.stage.as_str()).unwrap_or_default())
+/// Returns what a leg needs from the machine that runs it, and the pools that it is in, according to its stage.
+fn demands(tables: &mut dyn Tables, task: TaskId, entry: &Entry) -> Result<(String, Vec<Share>)> {
+    let (needs, pools) = tables.demands(key(task))?.unwrap_or_else(|| ("{}".to_owned(), "{}".to_owned()));
+    let (stage, what) = (entry.stage.as_str(), "needs of a task");
+    let mut needs: BTreeMap<Name, Vec<Need>> = read(what, &needs)?;
+    let mut pools: BTreeMap<Name, Vec<Share>> = read("pools of a task", &pools)?;
+    Ok((json(what, &needs.remove(stage).unwrap_or_default())?, pools.remove(stage).unwrap_or_default()))
 }
 
 fn end_leg(

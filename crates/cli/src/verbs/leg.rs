@@ -49,6 +49,8 @@ fn run(
     let mut store = cli.app.store()?;
     let wanted = match worker {
         Some(worker) => Wanted::By(worker, task),
+        // A harness that goes on keeps to the limits of pools; a person who names a task does not wait for them.
+        None if passed_on.is_some() => task.map_or(Wanted::Any, Wanted::Due),
         None => task.map_or(Wanted::Any, Wanted::Of),
     };
     let Some(mut claim) = harness::claim(&cli.app.runtime, store.as_mut(), wanted)? else {

@@ -61,6 +61,29 @@ say '{{"type":"end","ok":true,"text":"done"}}'
 }
 
 #[test]
+fn one_task_finds_a_usage_limit_and_the_others_do_not_try() {
+    let limit = r#"echo x >> @ROOT@tries; say '{"type":"limit","until":'$(( ($(date +%s) + 600) * 1000 ))',"text":"resets later"}'; exit 1"#;
+    let sandbox = agent("", limit);
+    for title in ["one", "two", "three"] {
+        sandbox.acquit(&["task", "add", title]).must(0);
+    }
+    for _ in 0..3 {
+        sandbox.acquit(&["leg"]).must(0);
+    }
+    assert_eq!(read(&sandbox.place("tries")), "x\n");
+    let workers = sandbox.acquit(&["workers", "--json"]).must(0).json();
+    let waiting = workers["waiting"].as_array().expect("legs that wait");
+    assert_eq!(waiting.len(), 2, "{waiting:?}");
+    assert!(
+        waiting.iter().all(|leg| leg["why"].to_string().contains("is at its usage limit")),
+        "{waiting:?}"
+    );
+    // A person who asks for a task does not wait.
+    sandbox.acquit(&["leg", "--task", "T-2"]).must(0);
+    assert_eq!(read(&sandbox.place("tries")), "x\nx\n");
+}
+
+#[test]
 fn whoever_does_not_want_to_wait_is_asked() {
     let sandbox = agent("[waiting]\nusage = \"ask\"\n", LIMIT);
     sandbox.run_to(3).said("usage = \"ask\"");

@@ -79,6 +79,9 @@ pub struct Config {
     /// Maximum cost of a task's agents, in millionths of a dollar; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<u64>,
+    /// Maximum number of legs that run at the same time, on all machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
     /// What to do while the model's provider accepts no work.
     #[serde(default)]
     pub waiting: Waiting,
@@ -141,6 +144,7 @@ impl Default for Config {
             protected: Vec::new(),
             secrets: BTreeMap::new(),
             max_cost: None,
+            at_once: None,
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
@@ -243,6 +247,12 @@ pub struct Agent {
     /// Who pays; `None` accepts what the agent finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing: Option<Billing>,
+    /// Name of the provider account that it uses. Agents with the same account wait together for its usage limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Maximum number of its legs that run at the same time, on all machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
     /// Preferred way to report the outcome. The file and the last message always work as well.
     #[serde(default)]
     pub report: Reporting,

@@ -11,7 +11,7 @@ use crate::command::Command;
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Mode;
-use crate::shared_keys::{branch_prefix, check_ref, is_model};
+use crate::shared_keys::{at_once, branch_prefix, check_ref, is_model};
 use crate::time::Span;
 use crate::toml_reader::{Mistake, Mistakes, Source, Table, did_you_mean, quoted};
 use crate::workflow::gate;
@@ -113,6 +113,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
     let max_cost = root.value("max_cost").and_then(|value| value.dollars()).or(under.max_cost);
+    let at_once = at_once(&mut root).or(under.at_once);
     let access = match root.table("access") {
         Some(table) => access(table, under.access),
         None => under.access,
@@ -197,6 +198,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         protected,
         secrets,
         max_cost,
+        at_once,
         waiting,
         models,
         prices,

@@ -4,8 +4,9 @@
 //! the fence of the leg that left it.
 
 use super::Result;
-use crate::fleet::{Parcel, Parcels, SeenWorker, StoredParcel, WaitingLeg, Worker};
+use crate::fleet::{Parcel, Parcels, Pool, SeenWorker, StoredParcel, WaitingLeg, Worker};
 use crate::leg::Hold;
+use crate::time::Timestamp;
 
 /// The part of the store that workers keep.
 pub trait Fleet {
@@ -20,6 +21,9 @@ pub trait Fleet {
 
     /// Legs that wait, those that are claimed first before the others, at most so many.
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingLeg>>;
+
+    /// Lets no leg of a pool be claimed until a time: one leg has found the usage limit of an account, and the others wait with it.
+    fn pause(&mut self, hold: Hold, pool: &Pool, until: Timestamp) -> Result<()>;
 
     /// Puts a parcel into the store. A leg's file that is there already is left alone, so that repeating is harmless.
     fn send(&mut self, parcel: &Parcel, hold: Option<Hold>, data: &[u8]) -> Result<()>;

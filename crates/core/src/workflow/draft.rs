@@ -22,6 +22,7 @@ pub(super) struct Draft {
     /// Budgets of the project.
     pub(super) usual: BTreeMap<Name, u32>,
     pub(super) branch_prefix: Option<String>,
+    pub(super) at_once: Option<u32>,
     /// Budgets declared in the file.
     pub(super) budgets: Vec<(At<Name>, u32)>,
     /// `None` also if it could not be parsed.
@@ -122,6 +123,7 @@ impl Draft {
             variables: self.variables,
             conflict: self.conflict.map(|stage| stage.value),
             branch_prefix: self.branch_prefix,
+            at_once: self.at_once,
         })
     }
 }

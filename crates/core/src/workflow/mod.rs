@@ -56,6 +56,9 @@ pub struct Workflow {
     /// Prefix of task branches; `None` uses the project's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch_prefix: Option<String>,
+    /// Maximum number of its legs that run at the same time in a project, on all machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
 }
 
 impl Workflow {

@@ -81,6 +81,7 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     let variation = root.table("variation").and_then(|table| variation(table, &variables));
 
     let branch_prefix = shared_keys::branch_prefix(&mut root);
+    let at_once = shared_keys::at_once(&mut root);
     let mut template = Known::new(around.variables);
     template.extend(variables.keys().map(String::as_str));
     template.extend(variation.iter().map(|variation| variation.variable.as_str()));
@@ -154,6 +155,7 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
         shared: shared(around.gates),
         usual: around.budgets.clone(),
         branch_prefix,
+        at_once,
         budgets,
         variation,
         varies,

@@ -27,7 +27,7 @@ use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::fleet::{Need, SeenWorker, WaitingLeg, Worker, WorkerState};
+use acquit_core::fleet::{Need, Pool, SeenWorker, WaitingLeg, Worker, WorkerState, account_of};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Owner, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
@@ -77,7 +77,10 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
         }
         Wanted::Any if runtime.shared => {
             let now = store.now()?;
-            let due = store.waiting(LOOKED_AT)?.into_iter().filter(|waiting| waiting.not_before <= now);
+            let due = store
+                .waiting(LOOKED_AT)?
+                .into_iter()
+                .filter(|waiting| waiting.not_before <= now && waiting.full.is_none());
             let mut own = None;
             for waiting in due {
                 let task = waiting.leg.task;
@@ -89,11 +92,11 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
                 }
             }
             let Some(task) = own else { return Ok(None) };
-            Wanted::Of(task)
+            Wanted::Due(task)
         }
-        Wanted::Any | Wanted::Of(_) | Wanted::By(..) => wanted,
+        Wanted::Any | Wanted::Of(_) | Wanted::Due(_) | Wanted::By(..) => wanted,
     };
-    if let Wanted::Of(task) = wanted
+    if let Wanted::Of(task) | Wanted::Due(task) = wanted
         && is_for_workers(runtime, store, task)?
     {
         return Ok(None);
@@ -106,12 +109,12 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
         started: process.start(),
         worker: match wanted {
             Wanted::By(worker, _) => Some(worker.to_owned()),
-            Wanted::Any | Wanted::Of(_) => None,
+            Wanted::Any | Wanted::Of(_) | Wanted::Due(_) => None,
         },
     };
     let claim = store.claim(wanted, &owner, LEASE)?;
     // Check again, for changes in between. On failure this process ends with its claim, and the leg becomes `lost`.
-    if let (Some(claim), Wanted::Any | Wanted::Of(_)) = (&claim, wanted) {
+    if let (Some(claim), Wanted::Any | Wanted::Of(_) | Wanted::Due(_)) = (&claim, wanted) {
         trusted_definitions::check(runtime, claim.leg.id.task, &claim.definition)?;
     }
     Ok(claim)
@@ -219,6 +222,7 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
             Report { usage: report.usage, session: report.session, ..Report::bare(ending) }
         }
     };
+    share_limit(&mut ctx, &definition, &leg.entry, &report.ending)?;
     // Record it before it is done, because it is the leg's last write.
     ctx.time(Step::Handoff);
     let task = hand_over(&mut ctx, task, leg.id.number, report, &definition)?;
@@ -231,6 +235,30 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
         let _ = crate::supervise::release(ctx.store);
     }
     Ok(task)
+}
+
+/// Lets legs of the same account wait for a usage limit that this leg has found. On a shared store, other machines may use other
+/// accounts, so only a named account counts there.
+fn share_limit(
+    ctx: &mut LegContext<'_>,
+    definition: &acquit_core::definition::Definition,
+    entry: &acquit_core::leg::Entry,
+    ending: &Ending,
+) -> Result<(), Error> {
+    let Ending::Held { kind: why, wait, .. } = ending else { return Ok(()) };
+    if *why != *kind::USAGE {
+        return Ok(());
+    }
+    let config = &definition.config;
+    let agent = definition.workflow.stage(entry.stage.as_str()).and_then(|stage| match &stage.work {
+        Work::Agent(work) => config.agents.get(work.agent.as_ref().or(config.agent.as_ref())?),
+        Work::Check | Work::Action { .. } | Work::Human { .. } => None,
+    });
+    if let Some(agent) = agent.filter(|agent| agent.account.is_some() || !ctx.runtime.shared) {
+        let until = ctx.store.now()?.plus(wait.duration());
+        ctx.store.pause(ctx.hold, &Pool::Account(account_of(agent)), until)?;
+    }
+    Ok(())
 }
 
 /// Performs the handoff in one transaction: this leg ends, the task moves, the next leg is ready.

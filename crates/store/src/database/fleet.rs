@@ -1,13 +1,14 @@
 //! Methods for workers and parcels.
 
-use acquit_core::fleet::{Parcel, Parcels, SeenWorker, StoredParcel, WaitingLeg, Worker};
+use acquit_core::fleet::{Full, Parcel, Parcels, Pool, SeenWorker, StoredParcel, WaitingLeg, Worker};
 use acquit_core::leg::Hold;
-use acquit_core::store::{Fleet, Result};
+use acquit_core::store::{Fleet, Result, Store as _};
+use acquit_core::time::Timestamp;
 
 use super::Database;
 use crate::record::{key, plain};
 use crate::step;
-use crate::tables::{Backend, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow};
+use crate::tables::{Backend, ParcelRow, SeenRow, StoredRow, Touched, WorkerRow};
 
 /// Size of a part: small enough to keep in memory, large enough that a repository has only a few hundred of them.
 const PART: usize = 1 << 20;
@@ -32,8 +33,18 @@ impl<B: Backend> Fleet for Database<B> {
     }
 
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingLeg>> {
+        let now = self.now()?;
         self.read("give the legs that wait", |tables| {
-            tables.waiting(limit)?.into_iter().map(WaitingRow::waiting).collect()
+            let full: Vec<Full> = tables.full_pools(now)?.into_iter().map(|row| row.full(now)).collect();
+            tables.waiting(limit)?.into_iter().map(|row| row.waiting(&full)).collect()
+        })
+    }
+
+    fn pause(&mut self, hold: Hold, pool: &Pool, until: Timestamp) -> Result<()> {
+        self.write("let a pool wait", |tables, _| {
+            step::must_hold(tables.lock_hold(hold)?, hold.leg)?;
+            let project = super::task(tables, hold.leg.task)?.seed.project.path;
+            tables.pause(&pool.key(&plain(&project)), until)
         })
     }
 

@@ -39,8 +39,12 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const MIGRATION_LOCK: i64 = 0x6163_7175_6974_0001;
 
 /// Migrations. Never change one, only add new ones.
-const STEPS: &[&str] =
-    &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema-1.sql"),
+    include_str!("schema-2.sql"),
+    include_str!("schema-3.sql"),
+    include_str!("schema-4.sql"),
+];
 
 /// A connection with its state.
 pub(super) struct Session {

@@ -1,6 +1,14 @@
 //! PostgreSQL statements. Others write at the same time, so a transaction locks what it relies on: the task's row, then
 //! the leg's row, then the events.
 
+/// Pools that let no leg start at the time `$1`: those at a usage limit, and those of which as many legs run as may.
+macro_rules! full_pools {
+    () => {
+        " from pools where paused_until > $1 or at_once <=
+            (select count(*) from legs as r where r.state = 'running' and r.pools::jsonb ? pools.name)"
+    };
+}
+
 mod fleet;
 mod ledger;
 
@@ -24,6 +32,9 @@ use crate::tx_error::Result;
 
 /// Advisory lock that a writer of events holds until its commit. The number is arbitrary, but always the same.
 const EVENTS_LOCK: i64 = 0x6163_7175_6974_0002;
+
+/// Advisory lock that a claimer holds until its commit, if a pool has a limit.
+const CLAIMS_LOCK: i64 = 0x6163_7175_6974_0003;
 
 /// Parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -87,6 +98,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         values.push(&definition.definition);
         values.push(&definition.sandbox);
         values.push(&definition.needs);
+        values.push(&definition.pools);
         self.execute(&INSERT, &values)?;
         Ok(())
     }
@@ -113,8 +125,8 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()> {
         self.execute(
-            "update tasks set definition = $2, sandbox = $3, needs = $4 where id = $1",
-            &[&task, &definition.definition, &definition.sandbox, &definition.needs],
+            "update tasks set definition = $2, sandbox = $3, needs = $4, pools = $5 where id = $1",
+            &[&task, &definition.definition, &definition.sandbox, &definition.needs, &definition.pools],
         )?;
         Ok(())
     }
@@ -159,8 +171,14 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
         self.execute(
-            "insert into legs (task, number, stage, state, entry, not_before, priority, needs)
-             values ($1, $2, $3, 'ready', $4, $5, $6, $7)",
+            "with first as (select coalesce(
+                (select min(turn) from legs where state = 'ready' and priority = $6 and not_before <= $10),
+                (select max(turn) from turns where priority = $6), 0) as turn),
+             own as (insert into turns (project_path, priority, turn) select $9, $6, turn from first
+                on conflict (project_path, priority) do update set turn = greatest(turns.turn + 1, excluded.turn)
+                returning turn)
+             insert into legs (task, number, stage, state, entry, not_before, priority, needs, pools, turn)
+             select $1, $2, $3, 'ready', $4, $5, $6, $7, $8, turn from own",
             &[
                 &leg.place.task,
                 &leg.place.number,
@@ -169,6 +187,9 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
                 &leg.not_before.0,
                 &leg.priority,
                 &leg.needs,
+                &leg.pools,
+                &leg.project,
+                &leg.now.0,
             ],
         )?;
         Ok(())
@@ -205,12 +226,14 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     }
 
     /// Claimers of any leg skip legs that others are claiming. The claimer of one task's leg waits for the other
-    /// transaction.
+    /// transaction. Where pools have limits, claimers take turns, or two of them would count the same running legs.
     fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>> {
         macro_rules! claim {
             ($which:literal) => {
                 concat!(
-                    "with next as materialized (select task as t, number as n from legs
+                    "with closed as materialized (select name",
+                    full_pools!(),
+                    "), next as materialized (select task as t, number as n from legs
                         where state = 'ready' and not_before <= $1 ",
                     $which,
                     ") update legs set state = 'running', fence = nextval('fences'), owner = $2, lease_until = $3,
@@ -220,29 +243,36 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
                 )
             };
         }
-        const ANY: &str =
-            claim!("order by priority desc, not_before, task, number limit 1 for update skip locked");
+        const ANY: &str = claim!(
+            "and (cancel or not exists (select 1 from closed where legs.pools::jsonb ? name))
+             order by priority desc, turn, task, number limit 1 for update skip locked"
+        );
         const OF: &str = claim!("and task = $4 for update");
+        const DUE: &str = claim!(
+            "and task = $4 and (cancel or not exists (select 1 from closed where legs.pools::jsonb ? name)) for update"
+        );
         // A leg whose repository is not in the store can only run on the machine that has it.
         const BY: &str = claim!(
             "and ($5::bigint is null or task = $5) and needs like '%\"repository:%'
              and needs::jsonb <@ (select offers::jsonb from workers where name = $4)
-             order by priority desc, not_before, task, number limit 1 for update skip locked"
+             and (cancel or not exists (select 1 from closed where legs.pools::jsonb ? name))
+             order by priority desc, turn, task, number limit 1 for update skip locked"
         );
+        const LOCK: &str = "select pg_advisory_xact_lock($1) from pools where at_once is not null limit 1";
+        if !matches!(wanted, Wanted::Of(_)) {
+            self.execute(LOCK, &[&CLAIMS_LOCK])?;
+        }
+        let (now, until) = (terms.now.0, terms.lease_until.0);
         match wanted {
-            Wanted::Any => {
-                self.one(ANY, &[&terms.now.0, &terms.owner, &terms.lease_until.0], LegRow::of_postgres)
+            Wanted::Any => self.one(ANY, &[&now, &terms.owner, &until], LegRow::of_postgres),
+            Wanted::Of(task) => self.one(OF, &[&now, &terms.owner, &until, &key(task)], LegRow::of_postgres),
+            Wanted::Due(task) => {
+                self.one(DUE, &[&now, &terms.owner, &until, &key(task)], LegRow::of_postgres)
             }
-            Wanted::Of(task) => self.one(
-                OF,
-                &[&terms.now.0, &terms.owner, &terms.lease_until.0, &key(task)],
-                LegRow::of_postgres,
-            ),
-            Wanted::By(worker, task) => self.one(
-                BY,
-                &[&terms.now.0, &terms.owner, &terms.lease_until.0, &worker, &task.map(key)],
-                LegRow::of_postgres,
-            ),
+            Wanted::By(worker, task) => {
+                let task = task.map(key);
+                self.one(BY, &[&now, &terms.owner, &until, &worker, &task], LegRow::of_postgres)
+            }
         }
     }
 

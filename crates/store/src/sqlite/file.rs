@@ -30,8 +30,12 @@ const STATEMENTS: usize = 40;
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
 
 /// Migrations. Never change one, only add new ones.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("schema-1.sql"),
+    include_str!("schema-2.sql"),
+    include_str!("schema-3.sql"),
+    include_str!("schema-4.sql"),
+];
 
 /// Opens the file. Creates or migrates it if needed.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {

@@ -1,6 +1,28 @@
 //! SQLite statements. SQLite serializes writers, so what a transaction has read stays true until it commits: nothing
 //! here needs a lock of its own.
 
+/// Pools that let no leg start at the time `?1`: those at a usage limit, and those of which as many legs run as may.
+macro_rules! full_pools {
+    () => {
+        " from pools where paused_until > ?1 or at_once <=
+            (select count(*) from legs as r, json_each(r.pools) as one
+             where r.state = 'running' and one.value = pools.name)"
+    };
+}
+
+/// Begins a query of legs that may start.
+macro_rules! open_legs {
+    () => {
+        concat!(
+            "with closed as materialized (select name",
+            full_pools!(),
+            ") select task, number from legs where state = 'ready' and not_before <= ?1
+                and (cancel = 1 or not exists
+                    (select 1 from json_each(legs.pools) as one where one.value in (select name from closed)))"
+        )
+    };
+}
+
 mod fleet;
 mod ledger;
 
@@ -20,8 +42,8 @@ use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
 /// Selects the next leg. Shared with a test: its cost must not grow with the number of past legs.
-pub(super) const CLAIM_ANY: &str = "select task, number from legs where state = 'ready' and not_before <= ?1
-     order by priority desc, not_before, task, number limit 1";
+pub(super) const CLAIM_ANY: &str =
+    concat!(open_legs!(), " order by priority desc, turn, task, number limit 1");
 
 /// The rows within a connection.
 pub(super) struct Rows<'a>(pub(super) &'a Connection);
@@ -75,6 +97,7 @@ impl Tables for Rows<'_> {
         values.push(&definition.definition);
         values.push(&definition.sandbox);
         values.push(&definition.needs);
+        values.push(&definition.pools);
         self.execute(&INSERT, values.as_slice())?;
         Ok(())
     }
@@ -99,8 +122,8 @@ impl Tables for Rows<'_> {
 
     fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()> {
         self.execute(
-            "update tasks set definition = ?2, sandbox = ?3, needs = ?4 where id = ?1",
-            (task, &definition.definition, definition.sandbox, &definition.needs),
+            "update tasks set definition = ?2, sandbox = ?3, needs = ?4, pools = ?5 where id = ?1",
+            (task, &definition.definition, definition.sandbox, &definition.needs, &definition.pools),
         )?;
         Ok(())
     }
@@ -142,9 +165,18 @@ impl Tables for Rows<'_> {
     }
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
+        let turn = self.one(
+            "insert into turns (project_path, priority, turn) select ?1, ?2, coalesce(
+                (select min(turn) from legs where state = 'ready' and priority = ?2 and not_before <= ?3),
+                (select max(turn) from turns where priority = ?2), 0) where true
+             on conflict (project_path, priority) do update set turn = max(turns.turn + 1, excluded.turn)
+             returning turn",
+            params![leg.project, leg.priority, leg.now.0],
+            |row| row.get::<_, i64>(0),
+        )?;
         self.execute(
-            "insert into legs (task, number, stage, state, entry, not_before, priority, needs)
-             values (?1, ?2, ?3, 'ready', ?4, ?5, ?6, ?7)",
+            "insert into legs (task, number, stage, state, entry, not_before, priority, needs, pools, turn)
+             values (?1, ?2, ?3, 'ready', ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 leg.place.task,
                 leg.place.number,
@@ -152,7 +184,9 @@ impl Tables for Rows<'_> {
                 leg.entry,
                 leg.not_before.0,
                 leg.priority,
-                leg.needs
+                leg.needs,
+                leg.pools,
+                turn
             ],
         )?;
         Ok(())
@@ -194,17 +228,21 @@ impl Tables for Rows<'_> {
     fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>> {
         const OF: &str = "select task, number from legs
              where state in ('ready', 'running') and state = 'ready' and not_before <= ?1 and task = ?2";
-        const BY: &str = "select task, number from legs
-             where state = 'ready' and not_before <= ?1 and (?3 is null or task = ?3)
+        const DUE: &str = concat!(open_legs!(), " and state in ('ready', 'running') and task = ?2");
+        const BY: &str = concat!(
+            open_legs!(),
+            " and (?3 is null or task = ?3)
                 and exists (select 1 from json_each(needs) where value like 'repository:%')
                 and not exists (select 1 from json_each(needs) where value not in
                     (select value from json_each((select offers from workers where name = ?2))))
                 and exists (select 1 from workers where name = ?2)
-             order by priority desc, not_before, task, number limit 1";
+             order by priority desc, turn, task, number limit 1"
+        );
         let place = |row: &Row<'_>| Ok(Place { task: row.get(0)?, number: row.get(1)? });
         let found = match wanted {
             Wanted::Any => self.one(CLAIM_ANY, [terms.now.0], place)?,
             Wanted::Of(task) => self.one(OF, [terms.now.0, key(task)], place)?,
+            Wanted::Due(task) => self.one(DUE, [terms.now.0, key(task)], place)?,
             Wanted::By(worker, task) => self.one(BY, params![terms.now.0, worker, task.map(key)], place)?,
         };
         let Some(leg) = found else { return Ok(None) };

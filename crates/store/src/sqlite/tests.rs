@@ -85,7 +85,12 @@ fn a_full_disk_is_told_and_loses_nothing() {
             tables.reserve()?;
             tables.insert_task(
                 &row(bytes),
-                &DefinitionRow { definition: "{}".to_owned(), sandbox: "on", needs: "{}".to_owned() },
+                &DefinitionRow {
+                    definition: "{}".to_owned(),
+                    sandbox: "on",
+                    needs: "{}".to_owned(),
+                    pools: "{}".to_owned(),
+                },
             )
         })
     };

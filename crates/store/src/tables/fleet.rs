@@ -1,6 +1,6 @@
 //! Operations on the rows of workers and parcels that a database must support.
 
-use acquit_core::fleet::{Content, Parcel, SeenWorker, StoredParcel, WaitingLeg, Worker};
+use acquit_core::fleet::{Content, Full, Parcel, SeenWorker, StoredParcel, WaitingLeg, Worker};
 use acquit_core::ids::LegId;
 use acquit_core::time::Timestamp;
 
@@ -17,8 +17,15 @@ pub(crate) trait FleetTables {
     fn delete_worker(&mut self, name: &str, process: &str) -> Result<()>;
     fn workers(&mut self) -> Result<Vec<SeenRow>>;
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingRow>>;
-    /// Returns the needs of a task by stage.
-    fn needs(&mut self, task: i64) -> Result<Option<String>>;
+    /// Returns the needs and the pools of a task by stage.
+    fn demands(&mut self, task: i64) -> Result<Option<(String, String)>>;
+    /// Returns the limit of a pool; `None` if it has none.
+    fn at_once(&mut self, pool: &str) -> Result<Option<i64>>;
+    fn set_at_once(&mut self, pool: &str, most: Option<i64>) -> Result<()>;
+    /// Lets no leg of a pool be claimed until a time, or longer if that was said before.
+    fn pause(&mut self, pool: &str, until: Timestamp) -> Result<()>;
+    /// Returns pools that let no leg start, with the time until which they are paused, and their limits.
+    fn full_pools(&mut self, now: Timestamp) -> Result<Vec<FullRow>>;
     /// Returns the parcel's number; `None` if the leg has already left a file with this path.
     fn insert_parcel(&mut self, parcel: &ParcelRow) -> Result<Option<i64>>;
     fn insert_part(&mut self, parcel: i64, part: i64, data: &[u8]) -> Result<()>;
@@ -72,14 +79,35 @@ read_row! {
         stage: String,
         not_before: i64,
         needs: String,
+        pools: String,
     }
 }
 
 impl WaitingRow {
-    pub(crate) fn waiting(self) -> Result<WaitingLeg> {
+    pub(crate) fn waiting(self, full: &[Full]) -> Result<WaitingLeg> {
         let leg = LegId { task: task_id(self.task), number: small(self.number) };
         let needs = read(&format!("needs of leg {leg}"), &self.needs)?;
-        Ok(WaitingLeg { leg, stage: self.stage, not_before: Timestamp(self.not_before), needs })
+        let pools: Vec<String> = read(&format!("pools of leg {leg}"), &self.pools)?;
+        let full = full.iter().find(|full| pools.contains(&full.pool)).cloned();
+        Ok(WaitingLeg { leg, stage: self.stage, not_before: Timestamp(self.not_before), needs, full })
+    }
+}
+
+read_row! {
+    /// A pool that lets no leg start.
+    FullRow, full_columns {
+        name: String,
+        at_once: Option<i64>,
+        paused_until: i64,
+    }
+}
+
+impl FullRow {
+    pub(crate) fn full(self, now: Timestamp) -> Full {
+        let until = Timestamp(self.paused_until);
+        let until = (until > now).then_some(until);
+        let at_once = self.at_once.filter(|_| until.is_none()).map(small);
+        Full { pool: self.name, until, at_once }
     }
 }
 

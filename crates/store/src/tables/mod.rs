@@ -15,8 +15,8 @@ mod ledger;
 mod queue;
 
 pub(crate) use fleet::{
-    FleetTables, ParcelRow, SeenRow, StoredRow, WaitingRow, WorkerRow, seen_columns, stored_columns,
-    waiting_columns,
+    FleetTables, FullRow, ParcelRow, SeenRow, StoredRow, WaitingRow, WorkerRow, full_columns, seen_columns,
+    stored_columns, waiting_columns,
 };
 pub(crate) use ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 pub(crate) use queue::{EntryRow, QueueRow, Queues};
@@ -132,6 +132,12 @@ pub(crate) struct NewLeg<'a> {
     pub(crate) priority: i64,
     /// What it needs from the machine that runs it, as JSON.
     pub(crate) needs: String,
+    /// The names of its pools, as JSON.
+    pub(crate) pools: String,
+    /// Path of its project, which it takes a turn of.
+    pub(crate) project: &'a str,
+    /// Now: legs that are due by then say whose turn it is.
+    pub(crate) now: Timestamp,
 }
 
 /// The end of a leg, as stored in its row.

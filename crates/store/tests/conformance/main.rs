@@ -15,7 +15,9 @@ mod fences;
 mod fixture;
 mod fleet;
 mod migrations;
+mod model;
 mod nights;
+mod pools;
 mod queues;
 mod tasks;
 mod transcripts;
@@ -91,6 +93,16 @@ suite! {
         the_next_leg_needs_what_its_stage_does,
         a_name_belongs_to_one_living_worker,
         a_parcel_arrives_whole_and_only_from_the_holder;
+    pools:
+        a_long_queue_of_one_project_keeps_no_other_waiting,
+        a_project_that_was_idle_has_saved_up_nothing,
+        a_leg_of_low_priority_that_waits_for_ever_gives_nobody_an_advantage,
+        no_more_legs_run_at_once_than_their_pools_allow,
+        the_newest_leg_says_the_limit_of_its_pool,
+        racing_claimers_keep_to_a_limit,
+        one_leg_finds_a_usage_limit_and_all_of_its_account_wait;
+    model:
+        the_store_answers_as_the_model_does;
     events:
         replaying_a_tasks_events_gives_the_task,
         events_are_read_in_order_from_any_place,

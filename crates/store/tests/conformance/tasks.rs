@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use acquit_core::change::Change;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Entry, Purpose, State};
-use acquit_core::store::{Commit, Error, Filter};
+use acquit_core::store::{Commit, Error, Filter, Wanted};
 use acquit_core::task::{Actor, Remark};
 
-use crate::fixture::{Place, START, beginning, claim, create, definition, end, ending, me, passed, wish};
+use crate::fixture::{
+    LEASE, Place, START, beginning, claim, create, definition, end, ending, me, owner, passed, wish,
+};
 
 pub fn a_created_task_is_read_back_whole(place: &Place) {
     let mut store = place.open();
@@ -61,8 +63,8 @@ pub fn lists_show_what_the_filter_asks_for_newest_first(place: &Place) {
     end(&mut *store, &first, given_up).unwrap();
     let plan = claim(&mut *store);
     end(&mut *store, &plan, passed()).unwrap();
-    let code = claim(&mut *store);
-    assert_eq!(code.leg.id.task, plan.leg.id.task, "of those that wait equally long, the older task");
+    let next = Wanted::Of(plan.leg.id.task);
+    let code = store.claim(next, &owner(1), LEASE).unwrap().expect("its next leg");
     assert_eq!(end(&mut *store, &code, passed()).unwrap().state.word(), "done");
 
     let all = Filter { ended: true, limit: 10, ..Filter::default() };

@@ -7,7 +7,7 @@ use super::declare;
 use super::safety::{hosts, login};
 use crate::price::{Price, Prices};
 use crate::role::Tier;
-use crate::shared_keys::{check_model, grants, is_model, model, turns};
+use crate::shared_keys::{at_once, check_model, grants, is_model, model, turns};
 use crate::toml_reader::{At, Table, check_variable, did_you_mean, quoted};
 
 /// The kind of an adapter.
@@ -66,6 +66,8 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Age
     let billing = billing.or_else(|| under?.billing);
     let report = table.word("report", &Reporting::ALL).map(|report| report.value);
     let report = report.or_else(|| Some(under?.report)).unwrap_or_default();
+    let account = account(&mut table).or_else(|| under?.account.clone());
+    let at_once = at_once(&mut table).or_else(|| under?.at_once);
     let env = table.environment("env");
     let mut pass_env = Vec::new();
     for name in table.strings("pass_env").unwrap_or_default() {
@@ -104,8 +106,22 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Age
         tiers,
         turns,
         billing,
+        account,
+        at_once,
         report,
     })
+}
+
+/// Reads the name of an account. It names nothing outside of acquit.
+fn account(table: &mut Table<'_, '_>) -> Option<String> {
+    let account = table.string("account")?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
+    if account.value.is_empty() || !account.value.chars().all(fits) {
+        let hint = Some("a name of letters, digits and `._-@`, such as \"team\"".to_owned());
+        let what = format!("{} cannot name an account", quoted(&account.value));
+        table.source.report(account.place, what, hint);
+    }
+    Some(account.value)
 }
 
 /// Reads the keys of this kind of adapter, and reports keys of other kinds.

@@ -5,8 +5,8 @@ use rusqlite::params;
 
 use super::Rows;
 use crate::tables::{
-    FleetTables, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow, seen_columns, stored_columns,
-    waiting_columns,
+    FleetTables, FullRow, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow, full_columns,
+    seen_columns, stored_columns, waiting_columns,
 };
 use crate::tx_error::Result;
 
@@ -35,13 +35,42 @@ impl FleetTables for Rows<'_> {
         const WAITING: &str = concat!(
             "select ",
             waiting_columns!(),
-            " from legs where state = 'ready' order by priority desc, not_before, task, number limit ?1"
+            " from legs where state = 'ready' order by priority desc, turn, task, number limit ?1"
         );
         self.all(WAITING, params![&i64::from(limit)], WaitingRow::of_sqlite)
     }
 
-    fn needs(&mut self, task: i64) -> Result<Option<String>> {
-        self.one("select needs from tasks where id = ?1", params![&task], |row| row.get(0))
+    fn demands(&mut self, task: i64) -> Result<Option<(String, String)>> {
+        const DEMANDS: &str = "select needs, pools from tasks where id = ?1";
+        self.one(DEMANDS, params![&task], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn at_once(&mut self, pool: &str) -> Result<Option<i64>> {
+        Ok(self.one("select at_once from pools where name = ?1", params![&pool], |row| row.get(0))?.flatten())
+    }
+
+    fn set_at_once(&mut self, pool: &str, most: Option<i64>) -> Result<()> {
+        self.execute(
+            "insert into pools (name, at_once) values (?1, ?2)
+             on conflict (name) do update set at_once = excluded.at_once",
+            params![&pool, &most],
+        )?;
+        Ok(())
+    }
+
+    fn pause(&mut self, pool: &str, until: Timestamp) -> Result<()> {
+        self.execute(
+            "insert into pools (name, paused_until) values (?1, ?2)
+             on conflict (name) do update set paused_until = max(paused_until, excluded.paused_until)",
+            params![&pool, &until.0],
+        )?;
+        Ok(())
+    }
+
+    fn full_pools(&mut self, now: Timestamp) -> Result<Vec<FullRow>> {
+        const FULL: &str =
+            concat!("select ", full_columns!(), full_pools!(), " order by paused_until desc, name");
+        self.all(FULL, params![&now.0], FullRow::of_sqlite)
     }
 
     fn insert_parcel(&mut self, parcel: &ParcelRow) -> Result<Option<i64>> {
