@@ -446,7 +446,7 @@ fn words(gate: &Gate) -> String {
 
 /// Returns advice for the findings of a verdict, for the first rule that has advice.
 fn advise(evidence: &Evidence) -> Option<String> {
-    const ADVICE: [(&str, &str); 25] = [
+    const ADVICE: [(&str, &str); 26] = [
         ("new-failure", "mend the code; the test passed before this change"),
         ("now-skipped", "let the test run again"),
         ("test-removed", "restore the test; if it is meant to go, add `--allow test-removed`"),
@@ -465,6 +465,7 @@ fn advise(evidence: &Evidence) -> Option<String> {
         ("retries-added", "remove the retries, and mend what is flaky"),
         ("special-cased", "mend the code for all inputs, not for those of the test"),
         ("test-detected", "remove what tells whether a test runs"),
+        ("task-unasserted", "assert the result that the task asks for"),
         ("input-unread", "let the input count, or remove it"),
         ("unawaited", "wait for the work that was started"),
         ("unnoticed", "assert the values that the change gives"),

@@ -19,6 +19,7 @@ mod settings;
 mod shadows;
 mod silent;
 mod snapshots;
+mod unasserted;
 mod values;
 mod words;
 
@@ -33,6 +34,7 @@ use crate::gate::check::dilution::rules::*;
 pub use crate::gate::check::dilution::{BadPermit, Permit, Permits, Promise, RULES};
 pub use shadows::is_wanted;
 pub use silent::silent;
+pub use unasserted::unasserted;
 
 /// A source file that is larger than this was made by a program. Tests are written by hand.
 const LARGEST: usize = 4 << 20;

@@ -1,7 +1,7 @@
 //! The names of the rules of dilution.
 
 /// The rules, by which settings and tasks can allow what they are about, each with what it is about.
-pub const RULES: [(&str, &str); 18] = [
+pub const RULES: [(&str, &str); 19] = [
     (TEST_REMOVED, "a test is gone"),
     (TEST_SKIPPED, "a test does not run any more, or is not expected to pass"),
     (TEST_HIDDEN, "a file of tests has a name or a form by which no runner finds it"),
@@ -16,6 +16,7 @@ pub const RULES: [(&str, &str); 18] = [
     (SPECIAL_CASED, "code gives a fixed answer to the very input of a test"),
     (TEST_DETECTED, "code finds out whether it is being tested"),
     (FEATURE_REMOVED, "a test is gone together with what it tests"),
+    (TASK_UNASSERTED, "the task quotes a result that no test of the change looks for"),
     (INPUT_UNREAD, "a parameter or an option is taken and nothing reads it"),
     (UNAWAITED, "code starts work and does not wait for it"),
     (RETRIES_ADDED, "a test that fails is tried again"),
@@ -36,6 +37,7 @@ pub(crate) const SUBJECT_REPLACED: &str = "subject-replaced";
 pub(crate) const SPECIAL_CASED: &str = "special-cased";
 pub(crate) const TEST_DETECTED: &str = "test-detected";
 pub(crate) const FEATURE_REMOVED: &str = "feature-removed";
+pub(crate) const TASK_UNASSERTED: &str = "task-unasserted";
 pub(crate) const INPUT_UNREAD: &str = "input-unread";
 pub(crate) const UNAWAITED: &str = "unawaited";
 pub(crate) const RETRIES_ADDED: &str = "retries-added";
