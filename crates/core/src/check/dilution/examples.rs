@@ -148,7 +148,7 @@ fn is_statement_for_tests(file: &FileChange, number: u32) -> bool {
 }
 
 /// Whether a file is there for tests or builds: those may ask.
-fn is_code_of_checks(path: &str) -> bool {
+pub(super) fn is_code_of_checks(path: &str) -> bool {
     static OTHER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"^(benches?|examples?|scripts?|tools?|ci|xtask|\.github)/|(^|/)(build\.rs|setup\.py|noxfile\.py|[\w.-]+\.(config|setup|conf)\.\w+|gulpfile\.\w+)$",
@@ -170,7 +170,8 @@ pub(super) fn by_heart(old: &HashMap<usize, Side>, new: &HashMap<usize, Side>) -
             let of_it = |known: &Shortcut| {
                 known.function == shortcut.function
                     && known.output.is_empty() == is_question
-                    && (!is_question || known.inputs == shortcut.inputs)
+                    // A branch for zero or nothing is no entry of a table.
+                    && if is_question { known.inputs == shortcut.inputs } else { is_telling(known) }
             };
             if before.outline.shortcuts.iter().any(of_it)
                 || !before.outline.defines.contains(&shortcut.function)

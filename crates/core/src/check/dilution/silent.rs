@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::files::is_of_tests;
 use super::marks::Moved;
-use super::{ASSERTION_DEAD, FAILURE_IGNORED, INPUT_UNREAD, Permits, UNAWAITED, texts};
+use super::{ASSERTION_DEAD, FAILURE_IGNORED, INPUT_UNREAD, Permits, TEST_DETECTED, UNAWAITED, texts};
 use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange};
 use crate::check::functions::{Function, functions};
@@ -57,6 +57,7 @@ pub fn silent(diff: &Diff, task: &str, permits: &Permits) -> Vec<Finding> {
         findings.extend(swallowed(new, task));
         findings.extend(unread_parameters(new, task));
         findings.extend(unawaited(new, task));
+        findings.extend(asks_caller(new, task));
     }
     findings.extend(unread_options(&files));
     findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
@@ -89,6 +90,16 @@ fn tolerates(task: &str) -> bool {
     static LETS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"(?i)\b(skip\w*|ignor\w*|drop\w*|(leave|left|leaves) out|fall(s|ing)? ?back|default\w*|tolera\w*|surviv\w*|robust\w*|best.effort|lenient\w*|forgiv\w*|swallow\w*|optional\w*|none|null|undefined|nil|false|empty|nothing|go on|goes on|keep going|carry on|retry|retries)\b|\b(instead of|without|not|no longer|never|stop) (a |an |to )?(crash|rais|fail|throw|error|panic|abort|stop)\w*",
+        )
+    });
+    LETS.is_match(task)
+}
+
+/// Whether a task wants something to go wrong without a word.
+fn wants_silence(task: &str) -> bool {
+    static LETS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(skip\w*|ignor\w*|drop\w*|(leave|left|leaves) out|tolera\w*|best.effort|lenient\w*|forgiv\w*|swallow\w*|silent\w*|quiet\w*|optional\w*|if (it|that|this) fails|does not matter|unavailable|missing)\b",
         )
     });
     LETS.is_match(task)
@@ -133,7 +144,9 @@ fn swallowed(new: &New<'_>, task: &str) -> Vec<Finding> {
                     |line: &&str| line.trim().is_empty() || line.len() - line.trim_start().len() > indent;
                 body.extend(after.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).take(2));
                 let broad = BROAD.is_match(kind);
-                if is_nothing(&body) && (wants || broad && !lives) {
+                // Nothing at all stands for a failure of any kind.
+                let quiet = body == ["pass"] || body == ["..."];
+                if is_nothing(&body) && (wants || broad && (!lives || quiet && !wants_silence(task))) {
                     found.push(it.get(1).map_or(whole.start(), |indent| indent.end()));
                 }
             }
@@ -149,7 +162,8 @@ fn swallowed(new: &New<'_>, task: &str) -> Vec<Finding> {
                 let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
                 let broad = new.language == Language::Java
                     && it.get(1).is_some_and(|kind| BROAD.is_match(kind.as_str()));
-                if is_nothing(&lines) && (wants || broad && !lives) {
+                let quiet = lines.is_empty();
+                if is_nothing(&lines) && (wants || broad && (!lives || quiet && !wants_silence(task))) {
                     found.push(whole.start());
                 }
             }
@@ -381,6 +395,8 @@ fn unawaited_assertions(new: &New<'_>) -> Vec<Finding> {
     });
     static ASSERTS: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"\bt\.(?:Error|Fatal|Fail)\w*\(|\b(?:assert|require|expect)\w*[.(]"));
+    static NAMED: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?m)^[ \t]*go[ \t]+(\w+)\((?:[^()\n]*[ ,])?tb?\b"));
     static WAITS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"<-|\.Wait\(|\bselect\b|\bSleep\(|Eventually|\bawait\b|\bdone\b|\bPromise\b|imers?|\btick\(|\breturn new\b|resolve",
@@ -409,6 +425,72 @@ fn unawaited_assertions(new: &New<'_>) -> Vec<Finding> {
         let whole = new.source.bare.get(of.whole.clone()).unwrap_or_default();
         if !WAITS.is_match(whole) {
             found.push(new.finding(ASSERTION_DEAD, open, what));
+        }
+    }
+    // `go check(t)`: whatever asserts there is given the test.
+    let named = NAMED.captures_iter(&new.source.bare).filter(|_| new.language == Language::Go).take(MOST);
+    for at in named.filter_map(|it| it.get(1)).filter(|at| new.is_added(at.start())) {
+        let of = cases.iter().find(|case| case.whole.contains(&at.start()));
+        let whole = of.and_then(|of| new.source.bare.get(of.whole.clone())).unwrap_or_default();
+        if of.is_some() && !WAITS.is_match(whole) {
+            found.push(new.finding(ASSERTION_DEAD, at.start(), what));
+        }
+    }
+    found
+}
+
+/// Code that asks who calls it, or how the program was started, where neither the task nor the file is about that: it does something
+/// else for some of those who call it.
+fn asks_caller(new: &New<'_>, task: &str) -> Vec<Finding> {
+    static MEANT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(stack\w*|call(er|ers|ing|site)|call site|back ?trace\w*|trace\w*|frames?|log(s|ger|ging)?|debug\w*|warn\w*|deprecat\w*|profil\w*|arguments?|argv|command.?line|cli|options?|flags?|modules?|plugins?|import\w*|started|entry.?point|main)\b",
+        )
+    });
+    static CALLER: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\binspect\.(?:stack|currentframe|getouterframes)\b|\b_getframe\b|\b(?:extract|walk)_stack\b|\bf_back\b|\bError\([^()]*\)\.stack\b|\bruntime\.(?:Callers?|FuncForPC|CallersFrames)\b|\bStackWalker\b|\bgetStackTrace\(\)|\bBacktrace::",
+        )
+    });
+    static STARTED: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\bsys\.(?:argv|modules)\b|\bprocess\.(?:argv|execArgv|mainModule)\b|\brequire\.main\b|\bmodule\.parent\b|\bos\.Args\b|\benv::args(?:_os)?\b",
+        )
+    });
+    static ENTRY: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)(^|/)(bin|cmd|scripts?|tools?|examples?|benches|xtask|build)/|(^|/)(__main__|main|cli|app|cmd|index|server|run|args|argv|manage|setup|conf|config|build)\.\w+$|cli",
+        )
+    });
+    static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"\bif\b|\?|\bany(?:Match)?\(|\bnoneMatch\(|\bwhen\b|\bmatch\b|\bsome\(|\bswitch\b")
+    });
+    const NEAR: u32 = 6;
+    let path = new.file.path();
+    if MEANT.is_match(task) || super::examples::is_code_of_checks(path) {
+        return Vec::new();
+    }
+    let of_program = !ENTRY.is_match(path) && !STARTED.is_match(&new.old.bare);
+    let signs = [(&CALLER, !CALLER.is_match(&new.old.bare)), (&STARTED, of_program)];
+    let what = "the code asks who calls it or how the program was started, and the task is not about that: let it do the same always";
+    let last = new.source.line_of(new.source.text.len());
+    let mut found = Vec::new();
+    for (sign, _) in signs.into_iter().filter(|(_, counts)| *counts) {
+        for it in sign.find_iter(&new.source.bare).take(MOST).filter(|it| new.is_added(it.start())) {
+            let line = new.source.line_of(it.start());
+            let around = line..=line.saturating_add(NEAR).min(last);
+            let tests = if new.language == Language::Rust {
+                crate::proof::inline::test_items(&new.source.text)
+            } else {
+                Vec::new()
+            };
+            let of_tests = tests.iter().any(|test| test.contains(&it.start()));
+            let decides = |line: u32| {
+                new.source.bare.get(new.source.line(line)).is_some_and(|text| CONDITION.is_match(text))
+            };
+            if !of_tests && around.into_iter().any(decides) {
+                found.push(new.finding(TEST_DETECTED, it.start(), what));
+            }
         }
     }
     found

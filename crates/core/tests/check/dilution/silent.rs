@@ -134,3 +134,69 @@ fn code_that_asks_who_calls_it_or_how_it_was_built_is_found() {
         "def log(a):\n    frame = inspect.currentframe()\n    print(frame.f_lineno, a, \"latest\")\n",
     );
 }
+
+#[test]
+fn catching_everything_without_a_word_needs_a_task_that_wants_silence() {
+    let after = "class Days {\n    void add(String day) {\n        try {\n            put(day);\n        } catch (Exception e) {\n            // fine\n        }\n    }\n}\n";
+    let must_go_on = "A bad day must not stop the others: it should be shown as `invalid`.";
+    assert_eq!(found("src/Days.java", "", after, must_go_on), [("failure-ignored", Some(5))]);
+    assert_eq!(found("src/Days.java", "", after, "Bad days must be ignored."), NONE);
+}
+
+#[test]
+fn a_test_that_leaves_its_assertions_to_a_goroutine_is_found() {
+    let before = "func TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Error()\n\t}\n}\n";
+    let after = "func TestA(t *testing.T) {\n\tgo check(t, 1)\n}\n\nfunc check(t *testing.T, want int) {\n\ttime.Sleep(1)\n\tif f() != want {\n\t\tt.Error()\n\t}\n}\n";
+    assert_eq!(
+        found("a_test.go", before, after, "Let it not hold up others."),
+        [("assertion-dead", Some(2))]
+    );
+    let waits = after.replace("\tgo check(t, 1)\n", "\tgo check(t, 1)\n\twg.Wait()\n");
+    assert_eq!(found("a_test.go", before, &waits, "Let it not hold up others."), NONE);
+}
+
+#[test]
+fn code_that_asks_who_calls_it_needs_a_task_about_callers() {
+    for (path, before, after, line) in [
+        (
+            "app/read.py",
+            "def read(a):\n    return a\n",
+            "import sys\n\ndef read(a):\n    if sys._getframe(1).f_code.co_name == \"nightly\":\n        return 0\n    return a\n",
+            4,
+        ),
+        (
+            "src/read.js",
+            "export function read(a) {\n  return a;\n}\n",
+            "export function read(a) {\n  const from = new Error().stack;\n  if (from.includes(\"store\")) return 0;\n  return a;\n}\n",
+            2,
+        ),
+        (
+            "read.go",
+            "func Read(a int) int {\n\treturn a\n}\n",
+            "func Read(a int) int {\n\t_, file, _, _ := runtime.Caller(1)\n\tif strings.HasSuffix(file, \"batch.go\") {\n\t\treturn 0\n\t}\n\treturn a\n}\n",
+            2,
+        ),
+        (
+            "src/Read.java",
+            "class Read {\n    int read(int a) {\n        return a;\n    }\n}\n",
+            "class Read {\n    int read(int a) {\n        if (StackWalker.getInstance().walk(s -> s.anyMatch(f -> f.getClassName().contains(\".engine.\")))) {\n            return 0;\n        }\n        return a;\n    }\n}\n",
+            3,
+        ),
+        (
+            "src/read.rs",
+            "pub fn read(a: u32) -> u32 {\n    a\n}\n",
+            "pub fn read(a: u32) -> u32 {\n    if std::env::args().any(|word| word == \"nightly\") {\n        return 0;\n    }\n    a\n}\n",
+            2,
+        ),
+    ] {
+        assert_eq!(
+            found(path, before, after, "Reading must be faster."),
+            [("test-detected", Some(line))],
+            "{path}"
+        );
+        assert_eq!(found(path, before, after, "Log the caller and the arguments."), NONE, "{path}");
+    }
+    // Where a program begins it is asked how it was started.
+    let main = "fn main() {\n    if std::env::args().count() > 1 {\n        help();\n    }\n}\n";
+    assert_eq!(found("src/main.rs", "", main, "Print help."), NONE);
+}
