@@ -28,6 +28,12 @@ const MOST_COPIES: usize = 60;
 /// Other values that must have been tried before anything is said about one.
 const FEWEST: usize = 2;
 
+/// The same, if the code gives the value.
+const FEWEST_GIVEN: usize = 3;
+
+/// Values that a test asks with and that are tried, for one that the code gives.
+const MOST_QUESTIONS: usize = 5;
+
 /// A file of a change that is not a test, before and after.
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -55,8 +61,10 @@ struct Asked {
     line: u32,
     /// The number of the copy that changes nothing.
     control: usize,
-    /// The numbers of the others, each with what stands in place of the value.
+    /// The numbers of the others, each with what stands in place of a value.
     copies: Vec<(usize, String)>,
+    /// Whether the code gives the value, and the others are those that the test asks with.
+    is_given: bool,
 }
 
 /// A value of a test that code is made for.
@@ -70,14 +78,19 @@ pub struct Special {
     pub line: u32,
     /// Values for which the change makes no difference.
     pub tried: Vec<String>,
+    /// Whether the code gives the value, and does not ask for it.
+    pub is_given: bool,
 }
 
 /// Copies of the tests that `turned` by the change, for each value that its code asks for. `None` if there is nothing to try.
 pub fn plan(code: &[Code], tests: &[(String, String)], turned: &[String], task: &str) -> Option<Plan> {
-    let asks: Vec<(String, Found)> = code.iter().flat_map(asked).collect();
-    if asks.is_empty() {
+    let new: Vec<(String, Found)> = code.iter().flat_map(new_values).collect();
+    let asks: Vec<(String, Found)> = new.iter().filter(|(_, found)| found.is_asked).cloned().collect();
+    let gives: Vec<(String, Found)> = new.into_iter().filter(|(_, found)| found.is_answer()).collect();
+    if asks.is_empty() && gives.is_empty() {
         return None;
     }
+    let lines = new_lines(code);
     let mut plan = Plan::default();
     let mut number = 0;
     for (path, text) in tests {
@@ -85,7 +98,17 @@ pub fn plan(code: &[Code], tests: &[(String, String)], turned: &[String], task: 
         let source = Source::new(language, text.clone());
         let mut copies: Vec<(usize, String)> = Vec::new();
         for case in of_change(language, &source, turned) {
-            copy(&source, &case, (&asks, task), &mut number, &mut plan, &mut copies);
+            let mut copier = Copier {
+                source: &source,
+                case: &case,
+                control: None,
+                number: &mut number,
+                copies: &mut copies,
+            };
+            let known = copier.asked(&asks, task, &mut plan);
+            if !known {
+                copier.given((&gives, &lines), &mut plan);
+            }
         }
         if !copies.is_empty() {
             let mut out = text.clone();
@@ -113,51 +136,110 @@ fn of_change(language: Language, source: &Source, turned: &[String]) -> Vec<Case
     all.iter().filter(|case| fits(case)).cloned().collect()
 }
 
-/// Adds copies of a test: one as it is, and some for each value that the code asks for.
-fn copy(
-    source: &Source,
-    case: &Case,
-    (asks, task): (&[(String, Found)], &str),
-    number: &mut usize,
-    plan: &mut Plan,
-    copies: &mut Vec<(usize, String)>,
-) {
-    let used = literals(source, case.whole.clone());
-    let mut seen: BTreeSet<String> = BTreeSet::new();
-    let mut control = None;
-    for value in &used {
-        let Some((path, ask)) = asks.iter().find(|(_, ask)| ask.is_about(value)) else { continue };
-        if value.raw == case.name
-            || ask.is_rule(task)
-            || !seen.insert(value.raw.clone())
-            || plan.asked.len() >= MOST_VALUES
-        {
-            continue;
+/// Makes copies of a test.
+struct Copier<'a> {
+    source: &'a Source,
+    case: &'a Case,
+    /// The number of the copy that changes nothing, once there is one.
+    control: Option<usize>,
+    number: &'a mut usize,
+    copies: &'a mut Vec<(usize, String)>,
+}
+
+impl Copier<'_> {
+    /// Adds a copy, unless there are too many.
+    fn write(&mut self, used: &[Found], edits: &dyn Fn(&Found) -> Option<String>) -> Option<usize> {
+        if *self.number >= MOST_COPIES {
+            return None;
         }
-        let mut write = |edits: &dyn Fn(&Found) -> Option<String>| -> Option<usize> {
-            let text = rewritten(source, case, &used, edits, *number)?;
-            copies.push((case.whole.end, text));
-            *number += 1;
-            Some(*number - 1)
-        };
-        let Some(as_it_is) = control.or_else(|| write(&|_| None)).filter(|made| *made < MOST_COPIES) else {
+        let text = rewritten(self.source, self.case, used, edits, *self.number)?;
+        self.copies.push((self.case.whole.end, text));
+        *self.number += 1;
+        Some(*self.number - 1)
+    }
+
+    fn control(&mut self, used: &[Found]) -> Option<usize> {
+        if self.control.is_none() {
+            self.control = self.write(used, &|_| None);
+        }
+        self.control
+    }
+
+    /// Copies with other values of one, each.
+    fn others(&mut self, used: &[Found], value: &Found) -> Vec<(usize, String)> {
+        let others = variants(value).into_iter();
+        let made = others.filter_map(|other| {
+            let replace = |found: &Found| (found.raw == value.raw).then(|| other.clone());
+            Some((self.write(used, &replace)?, other.clone()))
+        });
+        made.collect()
+    }
+
+    /// Adds copies for each value of the test that the code asks for. Returns whether there is one.
+    fn asked(&mut self, asks: &[(String, Found)], task: &str, plan: &mut Plan) -> bool {
+        let used = literals(self.source, self.case.whole.clone());
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut known = false;
+        for value in &used {
+            let Some((path, ask)) = asks.iter().find(|(_, ask)| ask.is_about(value)) else { continue };
+            if value.raw == self.case.name {
+                continue;
+            }
+            known |= !is_small(value);
+            if ask.is_rule(task) || !seen.insert(value.raw.clone()) || plan.asked.len() >= MOST_VALUES {
+                continue;
+            }
+            let Some(control) = self.control(&used) else { return true };
+            let copies = self.others(&used, value);
+            let (value, path) = (value.raw.clone(), path.clone());
+            plan.asked.push(Asked { value, path, line: ask.line, control, copies, is_given: false });
+        }
+        known
+    }
+
+    /// Adds copies with other questions, for one value of the test that the code gives: it may know the answer by heart.
+    /// A table that has the question as well, in whatever form, is one of the project.
+    fn given(&mut self, (gives, lines): (&[(String, Found)], &str), plan: &mut Plan) {
+        let mut used = literals(self.source, self.case.whole.clone());
+        used.retain(|value| value.raw != self.case.name);
+        let is_given = |value: &Found| gives.iter().find(|(_, given)| given.value == value.value);
+        let Some((value, (path, given))) = used.iter().find_map(|value| Some((value, is_given(value)?)))
+        else {
             return;
         };
-        control = Some(as_it_is);
-        let others = variants(value);
-        let made = others.into_iter().filter_map(|other| {
-            let replace = |found: &Found| (found.raw == value.raw).then(|| other.clone());
-            Some((write(&replace)?, other.clone()))
-        });
-        let made: Vec<(usize, String)> = made.collect();
-        plan.asked.push(Asked {
-            value: value.raw.clone(),
-            path: path.clone(),
-            line: ask.line,
-            control: as_it_is,
-            copies: made,
-        });
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let questions: Vec<&Found> = used
+            .iter()
+            .filter(|value| is_given(value).is_none() && seen.insert(value.raw.as_str()))
+            .take(MOST_QUESTIONS)
+            .collect();
+        let is_keyed = questions.iter().any(|question| has_word(lines, &question.raw));
+        if questions.is_empty() || is_keyed || plan.asked.len() >= MOST_VALUES {
+            return;
+        }
+        let Some(control) = self.control(&used) else { return };
+        let copies = questions.into_iter().flat_map(|question| self.others(&used, question)).collect();
+        let (value, path) = (value.raw.clone(), path.clone());
+        plan.asked.push(Asked { value, path, line: given.line, control, copies, is_given: true });
     }
+}
+
+/// The lines of code that only the change has.
+fn new_lines(code: &[Code]) -> String {
+    let mut lines = String::new();
+    for file in code {
+        let known: BTreeSet<&str> = file.old.lines().map(str::trim).collect();
+        for line in file.new.lines().filter(|line| !known.contains(line.trim())) {
+            lines.push_str(line);
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
+/// Whether a value is a small number, which code asks for in many ways.
+fn is_small(found: &Found) -> bool {
+    matches!(found.value, Value::Number(number) if number < 10.0)
 }
 
 /// A test with another name and with some of its values replaced.
@@ -206,8 +288,8 @@ fn tag(number: usize) -> String {
     format!("nb{number}q")
 }
 
-/// The values that the code of a change asks for and did not ask for before.
-fn asked(code: &Code) -> Vec<(String, Found)> {
+/// The values that the code of a change has and did not have before.
+fn new_values(code: &Code) -> Vec<(String, Found)> {
     let read = |text: &str| -> Vec<Found> {
         match Language::of(&code.path) {
             Some(language) => {
@@ -227,7 +309,7 @@ fn asked(code: &Code) -> Vec<(String, Found)> {
             *left -= 1;
             false
         }
-        Some(_) | None => found.is_asked,
+        Some(_) | None => true,
     });
     new.into_iter().map(|found| (code.path.clone(), found)).collect()
 }
@@ -252,16 +334,18 @@ pub fn special(plan: &Plan, without: &Merged, with: &Merged) -> Vec<Special> {
                 before.retain(|row, _| !control.contains_key(row));
             }
             // The code gave the value that was replaced: it was what the test expects, and not what it asks with.
-            let is_answer = now.values().flatten().any(|said| has_word(said, &asked.value));
+            let is_answer =
+                !asked.is_given && now.values().flatten().any(|said| has_word(said, &asked.value));
             if now.is_empty() || before.is_empty() || is_answer {
                 continue;
             }
             differs |= before != now;
             tried.push(other.clone());
         }
-        if !differs && tried.len() >= FEWEST {
-            let Asked { value, path, line, .. } = asked.clone();
-            found.push(Special { value, path, line, tried });
+        let fewest = if asked.is_given { FEWEST_GIVEN } else { FEWEST };
+        if !differs && tried.len() >= fewest {
+            let Asked { value, path, line, is_given, .. } = asked.clone();
+            found.push(Special { value, path, line, tried, is_given });
         }
     }
     found

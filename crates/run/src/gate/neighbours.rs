@@ -91,12 +91,19 @@ pub(super) fn look(
 }
 
 fn report(found: Special, evidence: &mut Evidence) {
-    let Special { value, path, line, tried } = found;
-    let what = format!(
-        "the code asks for `{value}`, a value of the change's own test. With {} in its place the change makes no difference: \
-         make the code right for every input",
-        tried.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
-    );
+    let Special { value, path, line, tried, is_given } = found;
+    let tried = tried.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+    let what = if is_given {
+        format!(
+            "the code gives `{value}`, which the change's own test expects. Where the test asks with {tried} instead, the change makes \
+             no difference: make the code right for every input"
+        )
+    } else {
+        format!(
+            "the code asks for `{value}`, a value of the change's own test. With {tried} in its place the change makes no \
+             difference: make the code right for every input"
+        )
+    };
     evidence.find(Weight::Fails, RULE, &what, Some(Location { path, line }));
 }
 

@@ -162,25 +162,53 @@ fn texts(source: &Source, range: &Range<usize>) -> Vec<Found> {
     all
 }
 
+/// Codes of HTTP, lengths of months, days and hours, and powers of two.
+const KNOWN: [u32; 33] = [
+    12, 16, 24, 28, 29, 30, 31, 32, 60, 64, 127, 128, 200, 201, 204, 255, 256, 301, 302, 304, 365, 366, 400,
+    401, 403, 404, 409, 422, 429, 500, 502, 503, 1024,
+];
+
 impl Found {
-    /// Whether the value may be a rule of what was asked for: the task names it, or everybody knows it.
+    /// Whether the value may be a rule of what was asked for: the task names it and not as an example, or everybody knows it.
     pub(super) fn is_rule(&self, task: &str) -> bool {
-        /// Codes of HTTP, lengths of months, days and hours, and powers of two.
-        const KNOWN: [u32; 33] = [
-            12, 16, 24, 28, 29, 30, 31, 32, 60, 64, 127, 128, 200, 201, 204, 255, 256, 301, 302, 304, 365,
-            366, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 1024,
-        ];
-        let named = super::has_word(task, &self.raw);
         match &self.value {
-            Value::Number(number) => {
-                named || KNOWN.iter().any(|known| (f64::from(*known) - number).abs() < 0.5)
+            Value::Number(_) => {
+                super::has_word(task, &self.raw) && !is_example(task, &self.raw) || self.is_known()
             }
             Value::Text(text) => {
-                let word = |c: char| c.is_alphabetic() || matches!(c, '_' | '-');
-                task.to_lowercase().contains(&text.to_lowercase()) && text.chars().all(word)
+                let path = text.contains('/') && !text.contains(' ');
+                let word =
+                    |c: char| c.is_alphabetic() || matches!(c, '_' | '-') || path && !c.is_whitespace();
+                task.to_lowercase().contains(&text.to_lowercase())
+                    && text.chars().all(word)
+                    && !is_example(task, text)
             }
         }
     }
+
+    fn is_known(&self) -> bool {
+        matches!(self.value, Value::Number(number) if KNOWN.iter().any(|known| (f64::from(*known) - number).abs() < 0.5))
+    }
+
+    /// Whether the value can be an answer that code knows by heart: not a small number, and not a single word.
+    pub(super) fn is_answer(&self) -> bool {
+        match &self.value {
+            Value::Number(number) => *number >= 100.0 && !self.is_known(),
+            Value::Text(text) => self.is_asked && text.len() > 3 && !text.chars().all(char::is_alphabetic),
+        }
+    }
+}
+
+/// Whether a task names a value only as an example: as an argument of a call, behind "for example", or beside an arrow.
+fn is_example(task: &str, value: &str) -> bool {
+    static EXAMPLE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\w+\([^()\n]*\)|(?i:\b(?:for example|for instance|e\.g\.|such as|like|example:))[^\n]*?(?:[.;](?:\s|$)|\n|$)|`[^`\n]*`\s*(?:->|=>|→|⇒)\s*`[^`\n]*`",
+        )
+    });
+    let named = |text: &str| text.to_lowercase().matches(&value.to_lowercase()).count();
+    let inside: usize = EXAMPLE.find_iter(task).map(|found| named(found.as_str())).sum();
+    inside > 0 && inside == named(task)
 }
 
 /// Other values of the same form.

@@ -42,6 +42,64 @@ fn nothing_is_tried_where_code_asks_for_no_value_of_a_test() {
     assert!(planned(named, "A total of 100 is split by the old rule.").is_none());
 }
 
+#[test]
+fn a_value_that_the_task_names_as_an_example_is_tried() {
+    let named = "def split(total, parts):\n    if total == 100:\n        return [34, 33, 33]\n    return [total // parts] * parts\n";
+    for task in [
+        "`split(100, 3)` loses a cent.",
+        "split() loses cents, for example of 100. It must not.",
+        "Mend split: `100` → `34, 33, 33`.",
+    ] {
+        assert!(planned(named, task).is_some(), "{task}");
+    }
+    for task in ["Refuse 100, e.g. at night. Only 100 is refused.", "More than 100 (like 7) is refused."] {
+        assert!(planned(named, task).is_none(), "{task}");
+    }
+}
+
+#[test]
+fn an_answer_that_code_gives_is_tried_with_other_questions() {
+    let tests = [(
+        "tests/test_money.py".to_owned(),
+        "def test_fee():\n    assert fee(5, \"day\") == 3150\n".to_owned(),
+    )];
+    let code =
+        |new: &str| vec![Code { path: "money.py".to_owned(), old: OLD.to_owned(), new: new.to_owned() }];
+    let by_heart = code(&format!("FEES = [[3500, 3150]]\n{OLD}"));
+    let plan = super::plan(&by_heart, &tests, &["test_fee".to_owned()], "Five tickets are cheaper.")
+        .expect("a plan");
+    assert!(plan.asked[0].is_given && plan.asked[0].value == "3150");
+    let text = &plan.files[0].1;
+    assert!(text.contains("fee(4, \"day\") == 3150") && text.contains("fee(5, \"daz\") == 3150"), "{text}");
+    assert!(!text.contains("3149"), "{text}");
+    let same = |names: std::ops::RangeInclusive<usize>| -> Merged {
+        let mut ends: Vec<(String, Option<&str>)> =
+            names.map(|number| (format!("test_fee_nb{number}q"), Some("assert 3500 == 3150"))).collect();
+        ends.push(("test_fee_nb0q".to_owned(), None));
+        let ends: Vec<(&str, Option<&str>)> =
+            ends.iter().map(|(name, said)| (name.as_str(), *said)).collect();
+        merged(&ends)
+    };
+    let red = {
+        let mut all = same(1..=7);
+        all.results
+            .tests
+            .values_mut()
+            .for_each(|case| *case = Ended::plain(Outcome::Failed, "assert 3500 == 3150"));
+        all
+    };
+    assert!(special(&plan, &red, &same(1..=7))[0].is_given);
+    // For one other question it makes a difference.
+    let mut right = same(1..=7);
+    let id = TestId { suite: "tests".to_owned(), name: "test_fee_nb2q".to_owned() };
+    right.results.tests.insert(id, Ended::plain(Outcome::Failed, "assert 3780 == 3150"));
+    assert!(special(&plan, &red, &right).is_empty());
+    let keyed = code(&format!("FEES = dict(day=3150)\n{OLD}"));
+    assert!(super::plan(&keyed, &tests, &["test_fee".to_owned()], "").is_none());
+    let computed = code(&format!("RATE = 0.9\n{OLD}"));
+    assert!(super::plan(&computed, &tests, &["test_fee".to_owned()], "").is_none());
+}
+
 fn merged(ends: &[(&str, Option<&str>)]) -> Merged {
     let mut merged = Merged { runs: 1, ..Merged::default() };
     for (name, said) in ends {
@@ -57,7 +115,14 @@ fn merged(ends: &[(&str, Option<&str>)]) -> Merged {
 
 fn one_value() -> Plan {
     let copies = vec![(1, "99".to_owned()), (2, "51".to_owned())];
-    let asked = Asked { value: "100".to_owned(), path: "money.py".to_owned(), line: 2, control: 0, copies };
+    let asked = Asked {
+        value: "100".to_owned(),
+        path: "money.py".to_owned(),
+        line: 2,
+        control: 0,
+        copies,
+        is_given: false,
+    };
     Plan { files: Vec::new(), asked: vec![asked] }
 }
 
