@@ -37,17 +37,39 @@ pub struct Finding {
     pub what: String,
     /// The lines that show it, as they stand in the change.
     pub evidence: Vec<String>,
+    /// Whether it is only a suspicion, which running the tests may clear.
+    pub doubt: Option<Doubt>,
+}
+
+/// What would clear a suspicion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// That the tests as they are notice whatever those before noticed.
+    Strength,
+    /// The same, and that they have most of the values that those before had.
+    StrengthAndValues,
+    /// The same, and that those before pass on the new code.
+    StrengthAndResults,
+    /// That the tests as they were pass on the new code.
+    Results,
 }
 
 impl Finding {
     /// A finding about a file.
     pub fn new(rule: &'static str, file: &str, line: Option<u32>, what: impl Into<String>) -> Self {
-        Self { rule, file: Some(file.to_owned()), line, what: what.into(), evidence: Vec::new() }
+        Self { rule, file: Some(file.to_owned()), line, what: what.into(), evidence: Vec::new(), doubt: None }
     }
 
     /// A finding about the change as such.
     pub fn general(rule: &'static str, what: impl Into<String>) -> Self {
-        Self { rule, file: None, line: None, what: what.into(), evidence: Vec::new() }
+        Self { rule, file: None, line: None, what: what.into(), evidence: Vec::new(), doubt: None }
+    }
+
+    /// The same as a suspicion.
+    #[must_use]
+    pub(crate) fn unless(mut self, doubt: Doubt) -> Self {
+        self.doubt = Some(doubt);
+        self
     }
 
     /// The same with a line that shows it.

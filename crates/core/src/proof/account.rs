@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::earlier::only_declares;
 use crate::check::cases::cases;
 use crate::check::outline;
 use crate::check::source::{Language, Source};
@@ -39,6 +40,8 @@ pub enum Fate {
     Moved(String),
     /// Its content is nowhere.
     Removed,
+    /// It was no test: a file that helps tests, which a runner ran because of its folder.
+    Helper,
 }
 
 /// The tests that a change takes away from where they were, by name.
@@ -83,13 +86,20 @@ impl Account {
         }
         let mut left = MOST_COMPARED;
         let mut fates = BTreeMap::new();
+        for file in files.iter().filter(|file| file.new.is_none()) {
+            // node:test runs every file in some folders, and calls it by its path.
+            let old = file.old.as_deref().unwrap_or_default();
+            if Language::of(&file.path) == Some(Language::Script) && only_declares(Language::Script, old) {
+                fates.insert(file.path.clone(), Fate::Helper);
+            }
+        }
         for old in gone {
             left = left.saturating_sub(fresh.len());
             let fate = if left == 0 { Fate::Removed } else { fate(&old, &fresh) };
             // Two tests of the same name in two files: the worse fate counts.
             match fates.get(&old.name) {
                 Some(Fate::Removed) => {}
-                Some(Fate::Moved(_)) | None => drop(fates.insert(old.name, fate)),
+                Some(Fate::Moved(_) | Fate::Helper) | None => drop(fates.insert(old.name, fate)),
             }
         }
         Self(fates)
@@ -383,5 +393,19 @@ mod tests {
         for called in ["ab", "ba", "tests::ab", "x[a]"] {
             assert!(!is_called(called, "a"), "{called}");
         }
+    }
+
+    #[test]
+    fn a_file_that_only_helps_tests_is_none() {
+        let helper = "import assert from 'node:assert';\nexport const NOON = 12;\nexport function order(a) {\n  assert.ok(a);\n  return a;\n}\n";
+        let fate = |old: &str| {
+            let sides =
+                Sides { path: "test/helpers/kiosk.js".to_owned(), old: Some(old.to_owned()), new: None };
+            Account::of(&[sides]).fate("test/helpers/kiosk.js").cloned()
+        };
+        assert_eq!(fate(helper), Some(Fate::Helper));
+        assert_eq!(fate(&format!("{helper}assert.equal(order(1), 1);\n")), None);
+        assert_eq!(fate(&format!("{helper}const same = assert.equal(order(1), 1);\n")), None);
+        assert_ne!(fate(&format!("{helper}test('a', () => {{\n  assert.ok(1);\n}});\n")), Some(Fate::Helper));
     }
 }

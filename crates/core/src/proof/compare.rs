@@ -105,6 +105,7 @@ fn missing(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evidenc
                 moved && !taken.contains(**other)
             };
             let (weight, rule, what) = match accounts.source.fate(&id.name) {
+                Some(Fate::Helper) => continue,
                 Some(Fate::Moved(to)) if fresh.iter().any(|other| is_called(&other.name, to)) => continue,
                 Some(Fate::Moved(to))
                     if merged.results.tests.keys().any(|other| is_called(&other.name, to)) =>

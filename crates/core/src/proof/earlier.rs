@@ -223,6 +223,17 @@ fn is_declaration(item: &str) -> bool {
     DECLARES.is_match(item) && !ACTS.is_match(item)
 }
 
+/// Whether a file declares functions and values for others and does nothing itself: it has no test, and asserts nothing where it stands.
+pub(super) fn only_declares(language: Language, text: &str) -> bool {
+    let source = Source::new(language, text.to_owned());
+    let is_function = |item: &str| item.contains("=>") || item.contains("function");
+    let asserts = |item: &str| !is_function(item) && (item.contains("assert") || item.contains("expect("));
+    let items = rest(&source, &[]);
+    cases(language, &source).is_empty()
+        && !items.is_empty()
+        && items.iter().all(|item| is_declaration(item) && !asserts(item))
+}
+
 /// A piece of code with a sign in place of each text and number.
 fn without_values(item: &str) -> String {
     static VALUE: LazyLock<Regex> =
@@ -271,6 +282,15 @@ fn is_asserted(known: Known<'_>) -> bool {
         }
         Known::Passed | Known::Skipped | Known::Flaky | Known::Absent => false,
     }
+}
+
+/// Whether what was asked for accounts for the tests of the base that the new code fails by what they say: `earlier` are those on it.
+pub fn is_asked(task: &str, edited: &Edited, base: &Merged, earlier: &Merged) -> bool {
+    let passed = base.results.tests.keys().filter(|id| base.of(id) == Known::Passed);
+    let mut failed = passed.filter(|id| is_asserted(earlier.of(id))).peekable();
+    failed.peek().is_none()
+        || Promise::of(task) != Promise::Same
+            && failed.all(|id| is_about(task, &format!("{id}\n{}", edited.text(id))))
 }
 
 impl Runs<'_> {

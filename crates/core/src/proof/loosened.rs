@@ -12,6 +12,7 @@ use super::is_fault_of_test;
 use super::noticed::{applied, of_line};
 use super::turned::TestFile;
 use crate::check::functions::functions;
+use crate::check::outline::literals;
 use crate::check::source::{Language, Source};
 use crate::results::{Known, Merged, TestId};
 
@@ -30,6 +31,8 @@ pub struct Lines {
     gone: usize,
     /// How many there are instead.
     added: usize,
+    /// The numbers and texts of the tests as they are.
+    values: BTreeSet<String>,
 }
 
 impl Lines {
@@ -41,13 +44,26 @@ impl Lines {
         };
         let (before, after) = (all(|file| &file.old), all(|file| &file.new));
         let lost: Vec<&str> = before.difference(&after).copied().collect();
-        Self { gone: lost.len(), lost: lost.join("\n"), added: after.difference(&before).count() }
+        let values = files.iter().flat_map(|file| told(&file.new)).collect();
+        Self { gone: lost.len(), lost: lost.join("\n"), added: after.difference(&before).count(), values }
     }
 
     /// Whether something stands in the place of what is gone. Where nothing does nobody has to try what it notices.
     pub fn is_rewritten(&self) -> bool {
-        self.added >= 2 && self.added * 3 >= self.gone
+        self.added >= 1 && self.added * 3 >= self.gone
     }
+
+    /// Whether the tests as they are have the values of the lines that are gone: all of them, or most.
+    pub fn keeps_values(&self, all: bool) -> bool {
+        let lost: BTreeSet<String> = told(&self.lost).collect();
+        let kept = lost.iter().filter(|value| self.values.contains(*value)).count();
+        if all { kept == lost.len() } else { 2 * kept >= lost.len() }
+    }
+}
+
+/// The numbers and texts of a piece of code that tell anything: not zero, one and single letters.
+fn told(text: &str) -> impl Iterator<Item = String> {
+    text.lines().flat_map(literals).filter(|value| value.len() > 1).collect::<Vec<_>>().into_iter()
 }
 
 /// A file of the code that is broken in one place.
@@ -87,6 +103,39 @@ pub fn places(code: &[(String, String)], lost: &str) -> Vec<Place> {
         places.extend(spread(far, left.min(MOST / 2)));
     }
     places
+}
+
+/// A file of other code that is broken in the same line as a place: the one with the same path, or the only one that has the line.
+/// `None` if the line is not there, or not as often.
+pub fn carried(place: &Place, was: &str, code: &[(String, String)]) -> Option<(String, String)> {
+    let index = (place.line as usize).checked_sub(1)?;
+    let (old, new) = (was.lines().nth(index)?, place.text.lines().nth(index)?);
+    // One line is another one, and only that.
+    let others = was.lines().zip(place.text.lines()).filter(|(was, is)| was != is).count();
+    if others != 1 || old == new || was.lines().count() != place.text.lines().count() {
+        return None;
+    }
+    let count = |text: &str| text.lines().filter(|line| *line == old).count();
+    let nth = was.lines().take(index).filter(|line| *line == old).count();
+    let has = |(_, text): &&(String, String)| count(text) == count(was);
+    let here = code.iter().find(|(path, _)| *path == place.path);
+    let (path, text) = match here {
+        Some(here) => Some(here).filter(has)?,
+        None => {
+            let mut all = code.iter().filter(has);
+            all.next().filter(|_| all.next().is_none())?
+        }
+    };
+    let mut seen = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let bare = line.trim_end_matches(['\n', '\r']);
+        if bare != old {
+            return line.to_owned();
+        }
+        seen += 1;
+        if seen == nth + 1 { line.replacen(old, new, 1) } else { line.to_owned() }
+    });
+    Some((path.clone(), lines.collect()))
 }
 
 /// Takes so many, with the same distance between them.
@@ -158,6 +207,11 @@ impl Rewritten {
         old.retain(|id| edited.names(id) || now.of(id) == Known::Absent);
         new.retain(|id| edited.names(id) || before.of(id) == Known::Absent);
         Self { old, new, same }
+    }
+
+    /// Whether those tests that were written anew, or are gone, are all that `of_base` knows: none of them fails on the new code.
+    pub fn has_all(&self, of_base: &Self) -> bool {
+        of_base.old.is_subset(&self.old)
     }
 
     /// Whether there is anything to compare.
@@ -232,6 +286,34 @@ mod tests {
         assert_eq!((less.lost.as_str(), less.is_rewritten()), ("assert f(2) == 3", false));
         let rows = "@rows([(1, 2), (2, 3)])\ndef test_a(a, b):\n    assert f(a) == b\n";
         assert!(lines(two, rows).is_rewritten());
+    }
+
+    #[test]
+    fn a_broken_line_is_broken_in_other_code_that_has_it() {
+        let was = "def f(a):\n    if a > 3:\n        return a\n    return a\n";
+        let place = Place { path: "a.py".to_owned(), line: 2, text: was.replace("a > 3", "a > 4") };
+        let code = |path: &str, text: &str| vec![(path.to_owned(), text.to_owned())];
+        let new = format!("import re\n{was}\n\ndef g():\n    return 1\n");
+        let broken = new.replace("a > 3", "a > 4");
+        assert_eq!(carried(&place, was, &code("a.py", &new)), Some(("a.py".to_owned(), broken.clone())));
+        // A file that moved is the only one that has the line.
+        assert_eq!(carried(&place, was, &code("b.py", &new)), Some(("b.py".to_owned(), broken)));
+        let two = [code("b.py", &new), code("c.py", &new)].concat();
+        assert_eq!(carried(&place, was, &two), None);
+        assert_eq!(carried(&place, was, &code("a.py", &new.replace("a > 3", "a > 5"))), None);
+    }
+
+    #[test]
+    fn values_of_lines_that_are_gone_are_looked_for_in_the_tests() {
+        let lines = |new: &str| {
+            let old = "def test_a():\n    assert f(\"ab\") == 100\n".to_owned();
+            Lines::of(&[TestFile { path: "tests/test_a.py".to_owned(), old, new: new.to_owned() }])
+        };
+        let kept = lines("ROWS = [(\"ab\", 100)]\n");
+        assert!(kept.keeps_values(true) && kept.keeps_values(false));
+        let half = lines("ROWS = [(\"ab\", 10)]\n");
+        assert!(!half.keeps_values(true) && half.keeps_values(false));
+        assert!(!lines("def test_a():\n    assert f(1)\n").keeps_values(false));
     }
 
     #[test]

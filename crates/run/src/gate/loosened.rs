@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use acquit_core::gate::check::Check;
 use acquit_core::gate::{Evidence, Gate, Weight};
-use acquit_core::proof::loosened::{Rewritten, places};
+use acquit_core::proof::earlier::is_asked;
+use acquit_core::proof::loosened::{Rewritten, carried, places};
 use acquit_core::time::Span;
 
 use super::earlier::{Beside, Run};
@@ -14,7 +15,7 @@ use super::suite::{Spent, Suite};
 use super::too_large::is_too_large;
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
-use crate::workspace::{Become, LockedWorkspace};
+use crate::workspace::{Become, LockedWorkspace, Stored};
 
 /// How long all runs may take, in milliseconds.
 const MOST_TIME: u64 = 60 * 1000;
@@ -23,9 +24,19 @@ const MOST_TIME: u64 = 60 * 1000;
 const FEWEST_RUNS: u64 = 6;
 
 /// What came out.
-pub(super) enum Found {
+pub(super) struct Told {
+    /// Whether no test that was written anew, or is gone, fails on the new code as it was.
+    pub(super) as_before: bool,
+    /// Whether the tests as they are have most of the values that those before had.
+    pub(super) keeps_values: bool,
+    /// What they notice. `None` if nothing could be told.
+    pub(super) strength: Option<Strength>,
+}
+
+/// What tests notice, beside those that they replace.
+pub(super) enum Strength {
     /// Whatever the old tests noticed the new ones notice: so many places of the code were broken.
-    AsStrong(usize),
+    Equal(usize),
     /// The old tests notice that this line is broken, and the new ones do not.
     Weaker(String, u32),
 }
@@ -38,7 +49,7 @@ pub(super) fn compare(
     workspace: &LockedWorkspace,
     (base, head): (&CommitId, &CommitId),
     spent: &mut Spent,
-) -> Result<Option<Found>, LegAbort> {
+) -> Result<Option<Told>, LegAbort> {
     let all = &job.definition.workflow.gates;
     let runs = |gate: &&Gate| matches!(&gate.check, Check::Tests(_) | Check::Tdd(_));
     let Some(gate) = all.iter().find(runs) else { return Ok(None) };
@@ -58,52 +69,115 @@ pub(super) fn compare(
         return Ok(None);
     }
     let scratch = workspace.scratch()?;
-    let began = spent.took;
     let mut at = Run { ctx, job, workspace, scratch: &scratch, head, spent };
     // The same for every run, so that another gate finds it again.
     let timeout = Span::from(MOST_TIME.min(u64::from(gate.timeout)));
     let gate = Gate { timeout, ..gate.clone() };
     let whole = Suite { gate: &gate, build, run, report };
-    let with_data = |mut files: Vec<(String, Become)>| {
-        files.extend(beside.data.iter().cloned());
-        files
-    };
+    let began = at.spent.took;
     let Some(now) = at.once_or_kept(&whole, &[], "loosened")? else { return Ok(None) };
     let took = at.spent.run;
     if took * FEWEST_RUNS > MOST_TIME {
         return Ok(None);
     }
-    let old = with_data(beside.files(workspace, &[])?);
-    let Some(before) = at.once_or_kept(&whole, &old, "loosened-before")? else { return Ok(None) };
-    let tests = Rewritten::of(&beside.edited, &before.merged, &now.merged);
-    if !tests.is_comparable() {
-        return Ok(None);
+    at.head = base;
+    let Some(on_base) = at.once_or_kept(&whole, &[], "loosened-base")? else { return Ok(None) };
+    at.head = head;
+    let of_base = Rewritten::of(&beside.edited, &on_base.merged, &now.merged);
+    let mut old = beside.files(workspace, &[])?;
+    old.extend(beside.data.iter().cloned());
+    let before = at.once_or_kept(&whole, &old, "loosened-before")?;
+    let fitting = before.as_ref().map(|before| Rewritten::of(&beside.edited, &before.merged, &now.merged));
+    let as_before = fitting.as_ref().is_some_and(|fitting| fitting.has_all(&of_base));
+    let wish = &job.task.seed.wish;
+    let task = format!("{}\n{}", wish.title, wish.description);
+    let mut told = Told { as_before, keeps_values: beside.test_lines.keeps_values(false), strength: None };
+    // Where the old tests do not fit the new code, they are tried on the old code, with the same lines broken: if the task asks for
+    // what they fail by, or they say the same values in another form.
+    let is_meant = match &before {
+        Some(before) => is_asked(&task, &beside.edited, &on_base.merged, &before.merged),
+        None => beside.test_lines.keeps_values(true),
+    };
+    let side = match fitting {
+        Some(tests) if as_before => Side { tests, head, base: head },
+        Some(_) | None if is_meant => Side { tests: of_base, head, base },
+        Some(_) | None => return Ok(Some(told)),
+    };
+    if side.tests.is_comparable() {
+        let limit = MOST_TIME.saturating_sub(at.spent.took - began);
+        told.strength = strength(&mut at, &whole, &beside, &side, (took, limit))?;
     }
-    let sources = at.sources()?;
-    let code: Vec<(String, String)> =
-        sources.iter().map(|(path, _, text)| (path.clone(), text.clone())).collect();
+    Ok(Some(told))
+}
+
+/// Which tests are compared, and on which code.
+struct Side<'a> {
+    tests: Rewritten,
+    /// Where those of the change run.
+    head: &'a CommitId,
+    /// Where those of the base run: on the new code, or on their own.
+    base: &'a CommitId,
+}
+
+/// Breaks single places and runs both.
+fn strength<'a>(
+    at: &mut Run<'a, '_, '_>,
+    whole: &Suite<'_>,
+    beside: &Beside,
+    side: &Side<'a>,
+    (took, limit): (u64, u64),
+) -> Result<Option<Strength>, LegAbort> {
+    let texts = |sources: &[(String, Stored, String)]| -> Vec<(String, String)> {
+        sources.iter().map(|(path, _, text)| (path.clone(), text.clone())).collect()
+    };
+    let new = at.sources()?;
+    at.head = side.base;
+    let old = at.sources()?;
+    let (new_code, old_code) = (texts(&new), texts(&old));
+    let stored = |sources: &[(String, Stored, String)], path: &str| {
+        sources.iter().find(|(known, ..)| known == path).map(|(_, stored, _)| stored.clone())
+    };
+    let on_new = side.base == side.head;
+    let began = at.spent.took;
     let (mut noticed, mut by) = (0, BTreeSet::new());
-    for (number, place) in places(&code, &beside.test_lines.lost).into_iter().enumerate() {
-        if at.spent.took - began + 2 * took > MOST_TIME {
+    for (number, place) in places(&old_code, &beside.test_lines.lost).into_iter().enumerate() {
+        if at.spent.took - began + 2 * took > limit {
             break;
         }
-        let Some((_, stored, _)) = sources.iter().find(|(path, ..)| *path == place.path) else { continue };
-        let broken = vec![(place.path.clone(), Become::Text(stored.clone(), place.text))];
-        let old = with_data(beside.files(workspace, &broken)?);
+        let was = old_code.iter().find(|(path, _)| *path == place.path).map_or("", |(_, text)| text);
+        let becomes = if on_new {
+            Some((place.path.clone(), place.text.clone()))
+        } else {
+            carried(&place, was, &new_code)
+        };
+        let Some((path, text)) = becomes else { continue };
+        let (Some(old_file), Some(new_file)) = (stored(&old, &place.path), stored(&new, &path)) else {
+            continue;
+        };
+        let broken = vec![(path, Become::Text(new_file, text))];
+        let earlier = if on_new {
+            let mut files = beside.files(at.workspace, &broken)?;
+            files.extend(beside.data.iter().cloned());
+            files
+        } else {
+            vec![(place.path.clone(), Become::Text(old_file, place.text))]
+        };
         let phase = |side: &str| format!("loosened-{number}-{side}");
-        let Some(before) = at.once_or_kept(&whole, &old, &phase("before"))? else { continue };
-        let noticing = tests.noticing(&before.merged);
+        at.head = side.base;
+        let Some(before) = at.once_or_kept(whole, &earlier, &phase("before"))? else { continue };
+        let noticing = side.tests.noticing(&before.merged);
         if noticing.is_empty() {
             continue;
         }
-        let Some(after) = at.once_or_kept(&whole, &broken, &phase("after"))? else { continue };
-        if !tests.notices(&before.merged, &after.merged) {
-            return Ok(Some(Found::Weaker(place.path, place.line)));
+        at.head = side.head;
+        let Some(after) = at.once_or_kept(whole, &broken, &phase("after"))? else { continue };
+        if !side.tests.notices(&before.merged, &after.merged) {
+            return Ok(Some(Strength::Weaker(place.path, place.line)));
         }
         noticed += 1;
         by.extend(noticing);
     }
-    Ok(tests.is_told(noticed, &by).then_some(Found::AsStrong(noticed)))
+    Ok(side.tests.is_told(noticed, &by).then_some(Strength::Equal(noticed)))
 }
 
 /// Whether all that speaks against a change are suspicions by these rules.
@@ -112,14 +186,17 @@ pub(super) fn is_suspicion(evidence: &Evidence, rules: &[&str]) -> bool {
     failing.peek().is_some() && failing.all(|finding| rules.contains(&finding.rule.as_str()))
 }
 
+/// Why a suspicion turned out to be nothing.
+pub(super) fn words(places: usize) -> String {
+    format!(
+        "the tests as they are notice whatever those before noticed, in {places} places of the code that were broken on purpose"
+    )
+}
+
 /// Lets suspicions that turned out to be nothing be notes.
 pub(super) fn clear(evidence: &mut Evidence, places: usize) {
     for finding in evidence.findings.iter_mut().filter(|finding| finding.weight == Weight::Fails) {
         finding.weight = Weight::Noted;
-        finding.message = format!(
-            "{}\nthe tests as they are notice whatever those before noticed, in {places} places of the code that were broken on \
-             purpose",
-            finding.message
-        );
+        finding.message = format!("{}\n{}", finding.message, words(places));
     }
 }

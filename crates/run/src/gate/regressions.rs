@@ -7,7 +7,7 @@ use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
 use acquit_core::results::{Known, Merged};
 
 use super::earlier::Ends;
-use super::loosened::{self, Found};
+use super::loosened::{self, Strength, Told};
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, earlier, turned};
@@ -84,7 +84,7 @@ impl Judge for Tests {
         }
         // A test that is there in other words cannot be told from one that is gone by its name.
         if loosened::is_suspicion(&evidence, &["vanished"])
-            && let Some(Found::AsStrong(places)) =
+            && let Some(Told { strength: Some(Strength::Equal(places)), .. }) =
                 loosened::compare(ctx, job, workspace, (&commit, &head), &mut spent)?
         {
             loosened::clear(&mut evidence, places);

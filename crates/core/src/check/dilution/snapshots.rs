@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{ASSERTION_WEAKENED, EXPECTATION_CHANGED, Promise, SNAPSHOT_REWRITTEN};
-use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange, Line, Side};
 use crate::check::outline::literals;
 use crate::check::source::Language;
+use crate::check::{Doubt, Finding};
 
 /// Fewer lines are edited by hand.
 const FEW_LINES: usize = 10;
@@ -32,7 +32,12 @@ pub(super) fn rewritten(diff: &Diff, promise: Promise) -> Vec<Finding> {
         let what = format!("{} expected outputs were changed at once", snapshots.len());
         findings.push(Finding::new(SNAPSHOT_REWRITTEN, snapshots[0].path(), None, what));
     }
-    findings
+    let doubted = |finding: Finding| match finding.rule {
+        SNAPSHOT_REWRITTEN => finding.unless(Doubt::StrengthAndResults),
+        EXPECTATION_CHANGED => finding.unless(Doubt::Results),
+        _ => finding,
+    };
+    findings.into_iter().map(doubted).collect()
 }
 
 /// The values that a change writes into source files.

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::balance::{Conditional, Open};
+use super::balance::{Conditional, Open, is_blunt};
 use super::{
     ASSERTION_DEAD, ASSERTION_WEAKENED, ASSERTIONS_REMOVED, EXPECTATION_CHANGED, FEATURE_REMOVED,
     RETRIES_ADDED, SUBJECT_REPLACED, TEST_REMOVED, TEST_SKIPPED,
 };
-use crate::check::Finding;
 use crate::check::outline::{Check, Deed, Double, Helper, Mark, Outline, Strength, Test};
+use crate::check::{Doubt, Finding};
 
 /// Lines of evidence that are shown of one test.
 const SHOWN: usize = 5;
@@ -75,7 +75,8 @@ pub(super) fn gone(
             ),
         ),
     };
-    finding(rule, side, test.line, what).with('-', side.line(test.line))
+    let gone = finding(rule, side, test.line, what).with('-', side.line(test.line));
+    if rule == TEST_REMOVED { gone.unless(Doubt::Strength) } else { gone }
 }
 
 /// A test that runs no more.
@@ -150,7 +151,8 @@ pub(super) fn left_to_code(side: &Side, before: &Test, after: &Test) -> Option<F
             after.name,
             brief(check.only_if.as_deref().unwrap_or_default())
         );
-        finding(ASSERTION_WEAKENED, side, check.line, what).with('+', side.line(check.line))
+        let finding = finding(ASSERTION_WEAKENED, side, check.line, what);
+        finding.with('+', side.line(check.line)).unless(Doubt::StrengthAndValues)
     })
 }
 
@@ -227,7 +229,10 @@ pub(super) fn weaker(
             brief(&open.check.subject)
         );
         let finding = show(finding(ASSERTION_WEAKENED, new_side, weaker.line, what));
-        return vec![finding.with('+', new_side.line(weaker.line))];
+        let finding = finding.with('+', new_side.line(weaker.line));
+        // What is broken on purpose is off by more than a tolerance, and an error is an error by any name.
+        let blunt = weaker.strength == Strength::Shape || is_blunt(&open.check.text, &weaker.text);
+        return vec![if blunt { finding } else { finding.unless(Doubt::StrengthAndValues) }];
     }
     let count = |test: &Test| test.checks.iter().map(|check| check.times.max(1)).sum::<u32>();
     let (was, is) = (count(before), count(after));
@@ -239,7 +244,7 @@ pub(super) fn weaker(
     } else {
         format!("the test `{}` does not assert what it did: restore what is missing", before.name)
     };
-    vec![show(finding(ASSERTIONS_REMOVED, new_side, after.line, what))]
+    vec![show(finding(ASSERTIONS_REMOVED, new_side, after.line, what)).unless(Doubt::Strength)]
 }
 
 pub(super) fn conditional(side: &Side, test: &Test, one: &Conditional<'_>) -> Finding {
@@ -250,7 +255,8 @@ pub(super) fn conditional(side: &Side, test: &Test, one: &Conditional<'_>) -> Fi
         brief(&condition)
     );
     let _ = one.before;
-    finding(ASSERTION_WEAKENED, side, one.after.line, what).with('+', side.line(one.after.line))
+    let finding = finding(ASSERTION_WEAKENED, side, one.after.line, what);
+    finding.with('+', side.line(one.after.line)).unless(Doubt::StrengthAndValues)
 }
 
 pub(super) fn other_value(
@@ -266,6 +272,7 @@ pub(super) fn other_value(
     finding(EXPECTATION_CHANGED, new_side, is.line, what)
         .with('-', old_side.line(was.line))
         .with('+', new_side.line(is.line))
+        .unless(Doubt::Results)
 }
 
 pub(super) fn helper(
@@ -279,7 +286,7 @@ pub(super) fn helper(
         "`{}` asserts less than before for the tests that call it: restore what is missing",
         before.name
     );
-    let finding = finding(ASSERTIONS_REMOVED, side, after.line, what);
+    let finding = finding(ASSERTIONS_REMOVED, side, after.line, what).unless(Doubt::Strength);
     left.iter().take(SHOWN).fold(finding, |finding, open| finding.with('-', old_side.line(open.check.line)))
 }
 

@@ -1,12 +1,15 @@
 //! `check = "dilution"`: compares the tests and settings of the change with those of the base.
 
 use acquit_core::check::diff::Diff;
-use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted, silent};
+use acquit_core::check::dilution::{
+    Outlines, Permits, Promise, Sides, dilution, is_wanted, silent, unasserted,
+};
 use acquit_core::check::source::Language;
+use acquit_core::check::{Doubt, Finding};
 use acquit_core::gate::check::Dilution;
 use acquit_core::gate::{Evidence, Weight};
 
-use super::super::loosened::{self, Found};
+use super::super::loosened::{self, Strength, Told};
 use super::super::suite::Spent;
 use super::{Change, Look, Stopped, add};
 use crate::git::CommitId;
@@ -28,37 +31,56 @@ impl Look for Dilution {
         let promise = Promise::of(&task);
         evidence.figure("files", diff.files.len());
         let settled = settled(change.workspace, &change.base, &diff)?;
-        let examined = dilution(&diff, &outlines, &settled, promise, &permits);
-        add(evidence, Weight::Fails, &examined.findings);
-        add(evidence, Weight::Fails, &silent(&diff, &task, &permits));
-        add(evidence, Weight::Noted, &examined.notes);
-        confirm(change, evidence)
-    }
-}
-
-/// Rules that compare texts of tests. What they find is a suspicion where the tests can be run.
-const SUSPICIONS: [&str; 3] = ["assertions-removed", "test-removed", "snapshot-rewritten"];
-
-/// Puts suspicions to the test. If the new tests notice whatever the old ones noticed, they are only noted.
-fn confirm(change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped> {
-    if !loosened::is_suspicion(evidence, &SUSPICIONS) {
-        return Ok(());
-    }
-    let ends = (&change.base, &change.head);
-    let mut spent = Spent::default();
-    let found = loosened::compare(change.ctx, change.job, change.workspace, ends, &mut spent)?;
-    match found {
-        Some(Found::AsStrong(places)) => loosened::clear(evidence, places),
-        Some(Found::Weaker(path, line)) => {
+        let mut examined = dilution(&diff, &outlines, &settled, promise, &permits);
+        examined.findings.extend(silent(&diff, &task, &permits));
+        examined.findings.extend(unasserted(&diff, &task, &permits));
+        let told = confirm(change, &examined.findings)?;
+        for finding in &examined.findings {
+            let cleared = told.as_ref().zip(finding.doubt).and_then(|(told, doubt)| cleared(told, doubt));
+            match cleared {
+                Some(why) => {
+                    let what = format!("{}\n{why}", finding.what);
+                    add(evidence, Weight::Noted, &[Finding { what, ..finding.clone() }]);
+                }
+                None => add(evidence, Weight::Fails, std::slice::from_ref(finding)),
+            }
+        }
+        if let Some(Told { strength: Some(Strength::Weaker(path, line)), .. }) = told {
             let what = format!(
                 "the tests as they were notice that {path}:{line} is broken on purpose, and as they are they do not: restore what \
                  they noticed"
             );
             evidence.find(Weight::Fails, "assertion-weakened", &what, None);
         }
-        None => {}
+        add(evidence, Weight::Noted, &examined.notes);
+        Ok(())
     }
-    Ok(())
+}
+
+/// Puts suspicions to the test, if nothing else speaks against the change.
+fn confirm(change: &mut Change<'_, '_>, findings: &[Finding]) -> Result<Option<Told>, Stopped> {
+    if findings.is_empty() || findings.iter().any(|finding| finding.doubt.is_none()) {
+        return Ok(None);
+    }
+    let ends = (&change.base, &change.head);
+    Ok(loosened::compare(change.ctx, change.job, change.workspace, ends, &mut Spent::default())?)
+}
+
+/// Why a suspicion turned out to be nothing.
+fn cleared(told: &Told, doubt: Doubt) -> Option<String> {
+    let equal = match told.strength {
+        Some(Strength::Equal(places)) => Some(loosened::words(places)),
+        Some(Strength::Weaker(..)) | None => None,
+    };
+    match doubt {
+        Doubt::Strength => equal,
+        Doubt::StrengthAndValues => equal.filter(|_| told.keeps_values),
+        Doubt::StrengthAndResults => equal.filter(|_| told.as_before),
+        Doubt::Results => {
+            let holds = told.as_before && !matches!(told.strength, Some(Strength::Weaker(..)));
+            holds.then(|| "the tests as they were pass on the new code, too".to_owned())
+        }
+    }
 }
 
 /// The settings of the base that new files of the change may take the place of.
