@@ -133,7 +133,7 @@ fn python() {
 
 #[test]
 fn javascript() {
-    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (37, 80));
+    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (38, 81));
 }
 
 #[test]

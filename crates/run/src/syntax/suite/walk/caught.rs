@@ -19,7 +19,11 @@ impl<'a> Walk<'_, '_, 'a> {
         // `try { f(); fail() } catch`, `try: f() except E: … else: fail()`: assertions about the error are always
         // executed.
         let is_handler = |kid: &&Node| matches!(kid.kind, Kind::Handler(_));
-        let surely = node.kids.iter().filter(|kid| !is_handler(kid)).any(|kid| kid.any(&fails_for_sure));
+        let mut tried = node.kids.iter().filter(|kid| !is_handler(kid));
+        // `try { f() } catch (e) { …; return } fail()`: the same, unless what is tried returns.
+        let behind =
+            self.fails_behind && !tried.clone().any(|kid| kid.any(&|node| node.kind == Kind::Return));
+        let surely = behind || tried.any(|kid| kid.any(&fails_for_sure));
         for (index, kid) in node.kids.iter().enumerate() {
             match &kid.kind {
                 Kind::Handler(_) => {
@@ -147,6 +151,12 @@ pub(super) fn fails_for_sure(node: &Node) -> bool {
             })
 }
 
+/// Returns whether a statement of a block does nothing but fail the test.
+pub(super) fn is_sure_failure(node: &Node) -> bool {
+    let inner = if node.kind == Kind::Statement { node.kids.first().unwrap_or(node) } else { node };
+    fails_for_sure(inner)
+}
+
 /// Returns whether a call always fails the test when reached.
 pub(super) fn is_plain_failure(node: &Node) -> bool {
     if node.kind != Kind::Call {
@@ -158,7 +168,7 @@ pub(super) fn is_plain_failure(node: &Node) -> bool {
         ["t" | "b" | "tb" | "f" | "c" | "s" | "suite", word] | ["s" | "suite", "T", "()", word] => {
             matches!(*word, "Error" | "Errorf" | "Fatal" | "Fatalf" | "Fail" | "FailNow" | "fail")
         }
-        [.., "fail"] => path.len() <= 3,
+        [.., "fail" | "unreachable"] => path.len() <= 3,
         ["process" | "sys" | "os", "exit" | "Exit"] => {
             node.args().first().is_some_and(|code| code.text() != "0")
         }

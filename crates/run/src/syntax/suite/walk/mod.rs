@@ -18,7 +18,7 @@ mod left_out;
 use super::facts::{Fact, Must};
 use super::matchers::Inner;
 use super::scope::Scope;
-use caught::{fails_for_sure, is_plain_failure};
+use caught::{fails_for_sure, is_plain_failure, is_sure_failure};
 use given::Given;
 
 /// Maximum number of nodes to visit per test, including everything that it calls.
@@ -115,6 +115,8 @@ pub(super) struct Walk<'s, 'f, 'a> {
     given: Vec<HashMap<String, Given>>,
     /// Whether the test waits for callbacks: it has a parameter that it calls when it is done.
     waits: bool,
+    /// Whether the test fails by the statements after the current one if that completes.
+    fails_behind: bool,
 }
 
 impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
@@ -149,6 +151,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
             steps: STEPS,
             given: Vec::new(),
             waits,
+            fails_behind: false,
         };
         for kid in &function.kids {
             walk.visit(kid, way);
@@ -268,7 +271,8 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
 
     fn block(&mut self, nodes: &'a [Node], way: &Way) -> Flow {
         let (mut way, mut flow) = (way.clone(), Flow::default());
-        for node in nodes {
+        for (index, node) in nodes.iter().enumerate() {
+            self.fails_behind = nodes.iter().skip(index + 1).any(is_sure_failure);
             let next = self.visit(node, &way);
             if next.ends && !flow.ends {
                 flow.ends = true;
