@@ -8,6 +8,7 @@
 //! ```text
 //! <home>/layers/<project>/<key>/tree       what setup wrote to the tree, without what git tracks
 //! <home>/layers/<project>/<key>/home       what it downloaded to caches of its home
+//! <home>/layers/<project>/<key>/outside    what it downloaded to caches outside its home
 //! <home>/layers/<project>/<key>/setup.json for changed lock files: network access of setup, and hosts it reached
 //! <home>/layers/<project>/<key>/made       its mtime is the time when the layer was made
 //! <home>/layers/<project>/<key>/complete   its mtime is the time of the last use
@@ -32,6 +33,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::runtime::{Runtime, make_private};
+use crate::sandbox::default_policy::MovedCache;
 use crate::untrusted::{remove, size};
 
 /// Maximum number of layers to keep per project, most recently used first: more lock file states than are in use at a
@@ -224,21 +226,36 @@ impl Drop for Layer {
     }
 }
 
-/// Moves the downloads of package managers out of a home, and out of what was written over the user's caches.
-pub(crate) fn keep_caches(from: &[PathBuf], to: &Path) -> io::Result<()> {
+/// Moves the downloads of package managers out of the directory for setup's writes, to a layer: those in its home, those
+/// that were written over the user's caches, and those in caches that variables moved.
+pub(crate) fn keep_caches(aside: &Path, moved: &[MovedCache], layer: &Path) -> io::Result<()> {
+    let home = layer.join("home");
     for name in CACHES {
-        for place in from {
-            let (source, target) = (place.join(name), to.join(name));
-            if !is_real_folder(place, Path::new(name)) || target.exists() || is_empty(&source) {
-                continue;
+        for written in ["over", "home"] {
+            keep_cache(aside, &Path::new(written).join(name), &home.join(name))?;
+        }
+    }
+    for cache in moved {
+        for written in &cache.written {
+            if keep_cache(aside, written, &layer.join(&cache.kept))? {
+                // Without it, the layer counts as one without downloads.
+                fs::create_dir_all(&home)?;
             }
-            if let Some(parent) = target.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            fs::rename(&source, &target)?;
         }
     }
     Ok(())
+}
+
+fn keep_cache(aside: &Path, written: &Path, target: &Path) -> io::Result<bool> {
+    let source = aside.join(written);
+    if !is_real_folder(aside, written) || target.exists() || is_empty(&source) {
+        return Ok(false);
+    }
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::rename(&source, target)?;
+    Ok(true)
 }
 
 fn is_empty(folder: &Path) -> bool {

@@ -286,3 +286,36 @@ fn a_version_file_chooses_among_the_toolchains_of_rustup() {
         "{said}"
     );
 }
+
+/// As images for containers have them: `CARGO_HOME` and `GOPATH` are outside the home. What setup downloads there is for gates and agents, and
+/// the user's own cache stays as it is.
+#[test]
+fn what_setup_downloads_to_a_cache_that_a_variable_moved_is_there_for_gates() {
+    let seen = r#"test "$(cat "$CARGO_HOME/registry/down" "$GOPATH/pkg/mod/down")" = "crate
+module""#;
+    let config = format!(
+        "workflow = \"flow\"\nagent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"-ec\", \'\'\'{seen}; echo x > x\'\'\']\n\
+         [gates.test]\nrun = \'\'\'{seen}\'\'\'\nkind = \"test\"\n[setup]\nlock_files = [\"README.md\"]\n\
+         run = \'\'\'mkdir -p \"$CARGO_HOME/registry\" \"$GOPATH/pkg/mod\"; echo crate > \"$CARGO_HOME/registry/down\"; echo module > \"$GOPATH/pkg/mod/down\"\'\'\'\n"
+    );
+    for (cargo, own) in
+        [("opt/cargo", false), ("opt/cargo", true), ("home/tools/cargo", false), ("home/tools/cargo", true)]
+    {
+        let files = [(".acquit/acquit.toml", config.as_str()), (".acquit/workflows/flow.toml", FLOW)];
+        let sandbox = Sandbox::of_files("project", &files);
+        let (home, go) = (sandbox.place(cargo), sandbox.place("opt/go"));
+        let caches = [home.join("registry"), go.join("pkg/mod")];
+        for folder in [&home, &go].into_iter().chain(caches.iter().filter(|_| own)) {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let sandbox = sandbox.with("CARGO_HOME", home.to_string_lossy()).with("GOPATH", go.to_string_lossy());
+        let case = format!("{cargo}, own cache: {own}");
+        let said = sandbox.acquit(&["check"]);
+        assert_eq!(said.code, Some(0), "{case}: {said}");
+        sandbox.run_to(0);
+        assert!(
+            caches.iter().all(|cache| !cache.join("down").exists()),
+            "{case}: the user's cache was written to"
+        );
+    }
+}

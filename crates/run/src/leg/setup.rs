@@ -25,7 +25,7 @@ use crate::git::CommitId;
 use crate::layers::{Found, Layer, Making, Place, keep_caches};
 use crate::network::{Connection, Verdict};
 use crate::pause::pause;
-use crate::sandbox::toolchains;
+use crate::sandbox::{default_policy, toolchains};
 use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
 
 /// Poll interval for a layer that another task is making.
@@ -240,9 +240,10 @@ fn make(
     }
     drop(working_tree);
     workspace.keep_new_files(from, &tree)?;
-    let mut homes = vec![aside.join("over"), aside.join("home")];
-    homes.retain(|home| home.is_dir());
-    keep_caches(&homes, &folder.join("home"))
+    let environment = &ctx.runtime.environment;
+    let moved =
+        environment.home().map(|home| default_policy::moved_caches(home, environment)).unwrap_or_default();
+    keep_caches(&aside, &moved, folder)
         .map_err(|error| LegAbort::file("keep what setup downloaded in", folder, &error))?;
     remove_folder(&aside)?;
     Ok(connections)

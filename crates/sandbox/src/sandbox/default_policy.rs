@@ -176,39 +176,110 @@ fn show_toolchain(
     let home = private.home;
     // Tools keep locks and similar files beside their caches. A directory in the home is writable anyway.
     let root = &toolchain.root;
-    if toolchain.cached().next().is_some()
-        && !root.starts_with(home)
-        && !toolchain.layout.cached.contains(&"")
-    {
-        view.show(root, What::Bound { source: aside.folder(&format!("root{}", flat(root)))? });
+    if toolchain.is_written_beside(home) {
+        let written = aside.folder(&beside(root))?;
+        let is_system = SYSTEM.iter().any(|place| root.starts_with(place));
+        if is_system && !toolchain.cached().any(|cache| cache.is_dir()) {
+            // Its files are shown with the rest of the system.
+            aside.folder(&format!("{}.work", beside(root)))?;
+            view.show(root, What::Overlaid { whole: real(root), upper: written });
+        } else {
+            view.show(root, What::Bound { source: written });
+        }
     }
     for place in toolchain.read().filter(|place| !private.is_at(place)) {
         view.show(&place, What::Read);
     }
     for cache in toolchain.cached().filter(|place| !private.is_at(place)) {
-        let Ok(place) = fs::canonicalize(&cache) else { continue };
-        let (whole, upper) = match &private.real_home {
+        let place = fs::canonicalize(&cache).ok().filter(|place| place.is_dir());
+        let filled = setup
+            .and_then(|setup| filled(setup, &cache, place.as_deref().unwrap_or(&cache), &private.real_home));
+        // A cache in the home that only setup has is in the home's own layer.
+        if place.is_none() && (filled.is_none() || cache.starts_with(home)) {
+            continue;
+        }
+        let (whole, upper) = match (&private.real_home, &place) {
             // Setup's directory is usually in the home, and the kernel refuses a layer inside of another. So with setup,
             // each cache is a layer of its own.
-            home if setup.is_none() && is_plainly_in(home, &place) => (home.clone(), "over".to_owned()),
-            _ => (place.clone(), format!("over{}", flat(&cache))),
+            (home, Some(place)) if setup.is_none() && is_plainly_in(home, place) => {
+                (Some(home.clone()), "over".to_owned())
+            }
+            _ => (place.clone(), over(&cache)),
         };
         aside.folder(&format!("{upper}.work"))?;
         let upper = aside.folder(&upper)?;
-        let what = match setup.and_then(|setup| filled(setup, &place, &private.real_home)) {
-            Some(filled) => What::Layered { lower: vec![filled, place], inside: PathBuf::new(), upper },
-            None => What::Overlaid { whole, upper },
+        let what = match (filled, whole) {
+            (None, Some(whole)) => What::Overlaid { whole, upper },
+            (filled, _) => What::Layered {
+                lower: filled.into_iter().chain(place).collect(),
+                inside: PathBuf::new(),
+                upper,
+            },
         };
         view.show(&cache, what);
     }
     Ok(())
 }
 
-/// Returns the directory with what setup added to a cache, if it did. For a cache outside the home, setup's downloads are
-/// not kept. Setup runs code of the repository, so follow no symlink that it left.
-fn filled(setup: &Path, cache: &Path, home: &Path) -> Option<PathBuf> {
-    let expected = fs::canonicalize(setup).ok()?.join(cache.strip_prefix(home).ok()?);
+/// Returns the directory with what setup added to a cache, if it did. `real` is the cache without symlinks. Setup runs
+/// code of the repository, so follow no symlink that it left.
+fn filled(setup: &Path, cache: &Path, real: &Path, home: &Path) -> Option<PathBuf> {
+    let setup = fs::canonicalize(setup).ok()?;
+    let expected = match real.strip_prefix(home) {
+        Ok(name) => setup.join(name),
+        Err(_) => setup.with_file_name(OUTSIDE).join(flat(cache).trim_start_matches('-')),
+    };
     (expected.is_dir() && fs::canonicalize(&expected).is_ok_and(|real| real == expected)).then_some(expected)
+}
+
+/// Directory next to the caches of setup's home, with what setup wrote to caches outside the home.
+const OUTSIDE: &str = "outside";
+
+/// A cache that is not in its default place.
+pub struct MovedCache {
+    /// Where the writes of a program are, relative to the directory for its writes.
+    pub written: Vec<PathBuf>,
+    /// Where to keep what setup wrote, relative to the directory with setup's home, named `home`.
+    pub kept: PathBuf,
+}
+
+/// Returns the caches that variables moved out of their default place.
+pub fn moved_caches(home: &Path, environment: &Environment) -> Vec<MovedCache> {
+    let found = toolchains::find(home, |name| environment.get(name));
+    let mut moved = Vec::new();
+    for toolchain in found.iter().filter(|toolchain| toolchain.variable.is_some()) {
+        for cache in toolchain.cached() {
+            moved.push(match cache.strip_prefix(home) {
+                Ok(name) => MovedCache {
+                    written: ["over", "home"].map(|folder| Path::new(folder).join(name)).into(),
+                    kept: Path::new("home").join(name),
+                },
+                Err(_) => MovedCache {
+                    written: std::iter::once(PathBuf::from(over(&cache)))
+                        .chain(
+                            cache
+                                .strip_prefix(&toolchain.root)
+                                .ok()
+                                .filter(|name| *name != Path::new(""))
+                                .map(|name| Path::new(&beside(&toolchain.root)).join(name)),
+                        )
+                        .collect(),
+                    kept: Path::new(OUTSIDE).join(flat(&cache).trim_start_matches('-')),
+                },
+            });
+        }
+    }
+    moved
+}
+
+/// Returns the name of the directory for writes to a cache.
+fn over(cache: &Path) -> String {
+    format!("over{}", flat(cache))
+}
+
+/// Returns the name of the directory for what programs write beside the caches of a toolchain.
+fn beside(root: &Path) -> String {
+    format!("root{}", flat(root))
 }
 
 /// Paths that no toolchain may be. A program that once could write to a cache may have left a symlink there.
@@ -280,11 +351,18 @@ mod tests {
         for folder in [home.join(".npm/_cacache"), home.join(".cache/pip"), setup.join(".npm/_cacache")] {
             fs::create_dir_all(folder).expect("a folder");
         }
-        let found = |cache: &str| filled(&setup, &home.join(cache), &home);
+        let found = |cache: &str| filled(&setup, &home.join(cache), &home.join(cache), &home);
         assert_eq!(found(".npm/_cacache"), Some(setup.join(".npm/_cacache")));
         assert_eq!(found(".cache/pip"), None);
         std::os::unix::fs::symlink(&home, setup.join(".cache")).expect("a symlink");
         assert_eq!(found(".cache/pip"), None);
-        assert_eq!(filled(&setup, Path::new("/opt/cache"), &home), None);
+        let outside = |cache: &str| filled(&setup, Path::new(cache), Path::new(cache), &home);
+        assert_eq!(outside("/opt/cargo/registry"), None);
+        let kept = setup.with_file_name("outside").join("opt-cargo-registry");
+        fs::create_dir_all(&kept).expect("a folder");
+        assert_eq!(outside("/opt/cargo/registry"), Some(kept.clone()));
+        fs::remove_dir(&kept).expect("removed");
+        std::os::unix::fs::symlink(&home, &kept).expect("a symlink");
+        assert_eq!(outside("/opt/cargo/registry"), None);
     }
 }

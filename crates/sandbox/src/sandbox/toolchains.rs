@@ -167,14 +167,24 @@ impl Toolchain {
         self.places(self.layout.read)
     }
 
-    /// Returns the existing directories that programs write to.
+    /// Returns the directories that programs write to, whether they exist or not.
     pub fn cached(&self) -> impl Iterator<Item = PathBuf> {
-        self.places(self.layout.cached).filter(|place| place.is_dir())
+        self.layout.cached.iter().map(|name| self.place(name))
+    }
+
+    /// Returns whether programs write beside its caches, to a directory outside the home: locks and caches that do not
+    /// exist yet.
+    pub(super) fn is_written_beside(&self, home: &Path) -> bool {
+        let cached = self.layout.cached;
+        !cached.is_empty() && !cached.contains(&"") && !self.root.starts_with(home)
     }
 
     fn places(&self, names: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
-        let place = |name: &&str| if name.is_empty() { self.root.clone() } else { self.root.join(name) };
-        names.iter().map(place).filter(|place| place.symlink_metadata().is_ok())
+        names.iter().map(|name| self.place(name)).filter(|place| place.symlink_metadata().is_ok())
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        if name.is_empty() { self.root.clone() } else { self.root.join(name) }
     }
 }
 
@@ -230,7 +240,8 @@ mod tests {
         assert_eq!(names, [("cargo", Some("CARGO_HOME")), ("cargo", None), ("nvm", None)]);
         let cargo = &found[0];
         assert_eq!(cargo.read().collect::<Vec<_>>(), [place.path().join("data/cargo/bin")]);
-        assert_eq!(cargo.cached().collect::<Vec<_>>(), [place.path().join("data/cargo/registry")]);
+        let caches = ["registry", "git"].map(|name| place.path().join("data/cargo").join(name));
+        assert_eq!(cargo.cached().collect::<Vec<_>>(), caches);
         assert_eq!(found[1].read().collect::<Vec<_>>(), [home.join(".cargo/bin")]);
     }
 
