@@ -28,7 +28,7 @@ pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Erro
 }
 
 /// If the project has no agent, adds how to set up the first one: the lines that name the installed agent.
-fn name_installed(app: &App, config: &Config, error: Error) -> Error {
+pub(crate) fn name_installed(app: &App, config: &Config, error: Error) -> Error {
     let Error::Lacking(mut missing) = error else { return error };
     let path = app.surroundings.environment.get("PATH").unwrap_or_default();
     let hint = match crate::init::agents::installed(path).first() {
@@ -54,6 +54,16 @@ fn name_installed(app: &App, config: &Config, error: Error) -> Error {
 
 /// Rejects a workflow whose agents cannot start here.
 pub fn check(app: &App, config: &Config, workflow: &Workflow) -> Result<(), Error> {
+    let found = findings(app, config, workflow)?;
+    if !found.is_empty() {
+        return Err(Error::NotReady(found));
+    }
+    agents(config, workflow).keys().for_each(|name| warn_of_settings(app, config, name));
+    Ok(())
+}
+
+/// Returns why agents of a workflow cannot start here.
+pub fn findings(app: &App, config: &Config, workflow: &Workflow) -> Result<Vec<Finding>, Error> {
     let mut found = Vec::new();
     if let Err(lack) = doctor::git_found(app) {
         let mend = lack.mend.map(|mend| format!(": {mend}")).unwrap_or_default();
@@ -72,11 +82,7 @@ pub fn check(app: &App, config: &Config, workflow: &Workflow) -> Result<(), Erro
             }
         }
     }
-    if !found.is_empty() {
-        return Err(Error::NotReady(found));
-    }
-    agents.keys().for_each(|name| warn_of_settings(app, config, name));
-    Ok(())
+    Ok(found)
 }
 
 /// Returns the agents that the workflow's stages use, with the secrets of those stages.

@@ -85,7 +85,7 @@ pub enum Verb {
         after_help = "Examples:\n  acquit init\n  acquit init --fix         # also make the edits that the check suggests\n  acquit init --no-check    # only write the files"
     )]
     Init {
-        /// Overwrite existing files.
+        /// Overwrite existing files. Keeps what was in them, as `<name>.old`.
         #[arg(long)]
         force: bool,
         /// Skip `acquit check`.
@@ -149,7 +149,7 @@ pub enum Verb {
     Ci {
         /// The forge.
         forge: CiForge,
-        /// Overwrite existing files.
+        /// Overwrite existing files. Keeps what was in them, as `<name>.old`.
         #[arg(long)]
         force: bool,
     },

@@ -3,6 +3,8 @@
 
 #[path = "check/adding.rs"]
 mod adding;
+#[path = "check/agents.rs"]
+mod agents;
 mod common;
 #[path = "check/first_hour.rs"]
 mod first_hour;
@@ -80,13 +82,36 @@ fn init_checks_what_it_wrote() {
     let sandbox = Sandbox::of_files("project", &[("Makefile", makefile)]);
     let said = sandbox.acquit(&["init"]).must(0);
     assert!(
-        said.err.contains("everything holds") && said.out.contains("✓ test"),
+        said.err.contains("setup and gates hold") && said.out.contains("✓ test"),
         "{}\n{}",
         said.err,
         said.out
     );
     let written = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
     assert!(written.contains("[gates.dilution]") && written.contains("[gates.secrets]"), "{written}");
+}
+
+#[test]
+fn init_with_force_keeps_what_a_person_wrote_beside_the_new_file() {
+    let sandbox = Sandbox::of_files("project", &[("Makefile", "test:\n\ttest -f README.md\n")]).untrusted();
+    sandbox.acquit(&["init", "--no-check"]).must(0);
+    let file = sandbox.repo.path().join(".acquit/acquit.toml");
+    let fresh = read(&file);
+    let mut edits = Vec::new();
+    for name in ["acquit.toml.old", "acquit.toml.old2"] {
+        let edited = format!("{fresh}\n[variables]\ntone = \"{name}\"\n");
+        fs::write(&file, &edited).unwrap();
+        let said = sandbox.acquit(&["init", "--force"]).must(0);
+        said.said(&format!("what was there is in .acquit/{name}"));
+        said.said("setup and gates hold");
+        assert_eq!((read(&file), read(&file.with_file_name(name))), (fresh.clone(), edited.clone()));
+        edits.push(edited);
+    }
+    // Nothing was written by hand since, and the copies stay.
+    let said = sandbox.acquit(&["init", "--force", "--no-check"]).must(0);
+    assert!(!said.err.contains("what was there"), "{said}");
+    assert_eq!(read(&file.with_file_name("acquit.toml.old")), edits[0]);
+    assert!(!file.with_file_name("acquit.toml.old3").exists());
 }
 
 /// Prints what a runner of Rust prints: one test passes, one fails. Each run leaves a line beside the repository.

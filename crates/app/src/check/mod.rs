@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::project::{self, Known, Project};
 use crate::task::{NewTask, Origin};
 
+mod agents;
 pub mod edit;
 pub mod problem;
 
@@ -56,19 +57,26 @@ pub struct Rehearsal {
     pub problems: Vec<Problem>,
     /// Whether the user cancelled it.
     pub cancelled: bool,
+    /// Whether the project has an agent.
+    pub has_agent: bool,
 }
 
 /// Runs a task until it ends and shows its progress. Receives the app of the rehearsal, with its own store.
 pub type Run<'r> = &'r mut dyn FnMut(&App, &mut dyn Store, TaskId) -> Result<Task, Error>;
 
-/// Runs setup and all gates of the project that work without a change.
+/// Runs setup and all gates of the project that work without a change, and looks whether the agents can start.
 pub fn rehearse(app: &App, run: Run<'_>) -> Result<Rehearsal, Error> {
     let source = app.source()?;
-    let config = app.files(&source)?.read()?.config;
+    let whole = app.files(&source)?.read()?;
     sweep(app, &source);
     let pid = std::process::id();
     let own = own(app, u64::from(pid));
-    let done = in_store(&own, &config, TaskId(FIRST + u64::from(pid)), run);
+    let agents = agents::inspect(app, &whole)?;
+    let mut done = in_store(&own, &whole.config, TaskId(FIRST + u64::from(pid)), run);
+    if let Ok(rehearsal) = &mut done {
+        rehearsal.has_agent = agents.is_some();
+        rehearsal.problems.extend(agents.unwrap_or_default());
+    }
     if let Err(error) = forget(&own, &source, u64::from(pid)) {
         app.warn(format!("files of the check are kept: {}", acquit_run::harness::chain(&error)));
     }
@@ -147,7 +155,7 @@ fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehe
     for problem in &mut problems {
         missing_program(app, problem);
     }
-    Ok(Rehearsal { verdicts: told.verdicts, left_out, problems, cancelled })
+    Ok(Rehearsal { verdicts: told.verdicts, left_out, problems, cancelled, has_agent: true })
 }
 
 /// Splits the gates into those that work without a change and the others, with the reason.

@@ -18,6 +18,8 @@ pub enum Place {
     Setup,
     /// In a gate.
     Gate(Name),
+    /// In an agent that the default workflow uses.
+    Agents,
 }
 
 /// A problem on the base that would fail every task.

@@ -172,7 +172,7 @@ mod tests {
         .unwrap();
         for _ in 0..2 {
             let plan = plan(folder.path(), &["claude"]).unwrap();
-            super::super::write(folder.path(), &plan, super::super::Overwrite::Allowed).unwrap();
+            super::super::write(folder.path(), &plan, super::super::Overwrite::InPlace).unwrap();
         }
         let text = std::fs::read_to_string(&file).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();

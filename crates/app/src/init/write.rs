@@ -16,8 +16,10 @@ use super::{Plan, render};
 pub enum Overwrite {
     /// Keep existing files.
     Never,
-    /// Replace existing files.
+    /// Replace existing files, and keep what was in them as `<name>.old`.
     Allowed,
+    /// Replace existing files: the new text has what was in them, or nobody wrote them by hand.
+    InPlace,
 }
 
 /// Why the files could not be written. Messages continue "failed to …".
@@ -58,7 +60,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Exists(_) => {
-                Some("use --force to write it anew; your changes to those files would be lost")
+                Some("use --force to write it anew; what is there is kept in a file whose name ends in .old")
             }
             Self::Settings { .. } => Some("mend the file, or move it away and try again"),
             Self::NotAFolder(_) => Some("make it a folder of the repository, or move it away"),
@@ -80,8 +82,9 @@ impl Error {
     }
 }
 
-/// Writes the planned files. After a failure the configuration is unchanged, so that the user can simply try again.
-pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<(), Error> {
+/// Writes the planned files. Returns the copies of earlier files that it made, with their text. After a failure the
+/// configuration is unchanged, so that the user can simply try again.
+pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<Vec<(PathBuf, String)>, Error> {
     let has = |name: &str| repository.join(name).exists();
     if ["HEAD", "objects", "refs"].into_iter().all(has) && !has(".git") {
         return Err(Error::Bare(repository.to_owned()));
@@ -91,16 +94,55 @@ pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<(),
     if overwrite == Overwrite::Never {
         refuse_existing(repository, plan)?;
     }
+    let mut kept = Vec::new();
     for (path, text) in &plan.files {
-        let shown = repository.join(path);
+        let failed =
+            |doing: &'static str| move |source| Error::File { doing, path: repository.join(path), source };
         let (folder, name) = open_parent(&top, repository, path)?;
-        replace(&folder, &name, text).map_err(|source| Error::File {
-            doing: "write",
-            path: shown,
-            source,
-        })?;
+        if overwrite == Overwrite::Allowed {
+            let old = keep_old(&folder, &name, text).map_err(failed("keep a copy of"))?;
+            kept.extend(old.map(|(name, text)| (path.with_file_name(name), text)));
+        }
+        replace(&folder, &name, text).map_err(failed("write"))?;
     }
-    Ok(())
+    Ok(kept)
+}
+
+/// Copies a file beside itself, unless it has this text already or is not a regular text file. Returns name and text of
+/// the copy. An earlier copy with another text stays.
+fn keep_old(folder: &OwnedFd, name: &str, text: &str) -> io::Result<Option<(String, String)>> {
+    let Some(old) = text_of(folder, name)?.filter(|old| old != text) else { return Ok(None) };
+    for number in 1.. {
+        let copy = if number == 1 { format!("{name}.old") } else { format!("{name}.old{number}") };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match fs::openat(folder, &copy, flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => {
+                let mut file = File::from(file);
+                file.write_all(old.as_bytes()).and_then(|()| file.sync_all())?;
+            }
+            Err(Errno::EXIST) if text_of(folder, &copy)?.as_ref() == Some(&old) => {}
+            Err(Errno::EXIST) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        return Ok(Some((copy, old)));
+    }
+    Ok(None)
+}
+
+/// Returns the text of a regular file, without following a symlink.
+fn text_of(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = match fs::openat(folder, name, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::LOOP) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8(bytes).ok())
 }
 
 /// Returns an error if a configuration exists, whatever its content, or if another file would change. A file with the

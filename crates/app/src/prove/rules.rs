@@ -235,7 +235,7 @@ fn configuration(
         (Origin::DetectedInChange, detect(app, &change))
     };
     let folder = place.join("detected");
-    init::write(&make_folder(&folder)?, &plan, init::Overwrite::Allowed)?;
+    init::write(&make_folder(&folder)?, &plan, init::Overwrite::InPlace)?;
     // Detected rules need no trust: acquit wrote them from its own list of commands.
     let config = app.files_in(&folder, &folder)?.look()?.config;
     Ok((origin, config, Some(plan)))

@@ -51,8 +51,10 @@ fn what_is_there_stays_unless_it_may_be_replaced() {
     assert!(matches!(&error, Error::Exists(path) if path.ends_with(".acquit/acquit.toml")), "{error:?}");
     assert!(error.hint().unwrap().contains("--force"));
     assert_eq!(tree(folder.path()), [PathBuf::from(".acquit/acquit.toml")]);
-    write(folder.path(), &plan, Overwrite::Allowed).unwrap();
-    assert_eq!(tree(folder.path()).len(), plan.files.len());
+    let kept = write(folder.path(), &plan, Overwrite::Allowed).unwrap();
+    assert_eq!(kept, [(PathBuf::from(".acquit/acquit.toml.old"), "mine".to_owned())]);
+    assert_eq!(tree(folder.path()).len(), plan.files.len() + 1);
+    assert_eq!(fs::read_to_string(folder.path().join(".acquit/acquit.toml.old")).unwrap(), "mine");
     assert_ne!(fs::read_to_string(folder.path().join(".acquit/acquit.toml")).unwrap(), "mine");
 
     // Even a configuration that points nowhere is one; and instructions of one's own are kept.

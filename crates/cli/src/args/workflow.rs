@@ -26,7 +26,7 @@ pub enum WorkflowVerb {
         /// Copy only a part: the `workflow` file, the `agents` definitions, or the `prompts`.
         #[arg(long, value_enum)]
         only: Option<Ejected>,
-        /// Overwrite existing files.
+        /// Overwrite existing files. Keeps what was in them, as `<name>.old`.
         #[arg(long)]
         force: bool,
     },

@@ -138,7 +138,7 @@ fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
 /// Prints what holds and what does not.
 fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
     let printer = cli.printer;
-    let Rehearsal { verdicts, left_out, problems, cancelled } = rehearsal;
+    let Rehearsal { verdicts, left_out, problems, cancelled, has_agent } = rehearsal;
     let holds = problems.is_empty() && !cancelled;
     let gates: Vec<_> = verdicts
         .iter()
@@ -146,7 +146,7 @@ fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_
         .collect();
     let not_run: Vec<_> = left_out.iter().map(|(gate, why)| json!({ "gate": gate, "why": why })).collect();
     let report = json!({
-        "holds": holds, "gates": gates, "not_run": not_run, "problems": problems, "edits": applied,
+        "holds": holds, "has_agent": has_agent, "gates": gates, "not_run": not_run, "problems": problems, "edits": applied,
     });
     if !printer.json {
         for verdict in verdicts {
@@ -163,7 +163,12 @@ fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_
         }
         match (cancelled, problems.is_empty(), problems.iter().all(|it| it.mends.is_empty())) {
             (true, ..) => {}
-            (_, true, _) => printer.say(&printer.paint(Look::Good, "everything holds: tasks can run here")),
+            (_, true, _) if *has_agent => {
+                printer.say(&printer.paint(Look::Good, "everything holds: tasks can run here"));
+            }
+            (_, true, _) => {
+                printer.say("setup and gates hold; tasks can run here when .acquit/acquit.toml has an agent");
+            }
             (_, _, true) => printer.say("tasks cannot pass here yet"),
             _ => printer.say("tasks cannot pass here yet: `acquit check --fix` makes these edits"),
         }
@@ -206,6 +211,7 @@ fn show(cli: &Cli, problem: &Problem) {
     let name = match &problem.place {
         Place::Setup => "setup".to_owned(),
         Place::Gate(name) => name.to_string(),
+        Place::Agents => "agents".to_owned(),
     };
     printer.say(&format!("\n{} {}", printer.paint(Look::Bad, "✗"), printer.paint(Look::Strong, &name)));
     printer.say(&format!("  {}", text::line(&problem.what, 200)));

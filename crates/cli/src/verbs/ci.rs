@@ -17,13 +17,15 @@ pub fn ci(cli: &Cli, forge: CiForge, overwrite: Overwrite) -> Result<Exit, Error
         CiForge::Gitlab => ci::Forge::Gitlab,
     };
     let plan = ci::plan(forge, &|file| top.join(file).symlink_metadata().is_ok());
-    init::write(top, &plan, overwrite)?;
+    let kept = init::write(top, &plan, overwrite)?;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     let printer = cli.printer;
     if printer.json {
         printer.json(&json!({ "files": files, "notes": plan.notes }));
     } else {
         files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
+        kept.iter()
+            .for_each(|(copy, _)| printer.say(&format!("note: what was there is in {}", copy.display())));
         plan.notes.iter().for_each(|note| printer.say(&format!("note: {note}")));
     }
     Ok(Exit::Done)

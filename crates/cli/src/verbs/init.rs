@@ -23,19 +23,23 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
         has_agent: has_agent(cli),
         resolve: &acquit_run::registry::system_resolve,
     });
-    init::write(top, &plan, overwrite)?;
-    let trusted = cli.app.trust_written(&source, &plan.files)?;
+    let kept = init::write(top, &plan, overwrite)?;
+    // The copies are read by nobody.
+    let trusted = cli.app.trust_written(&source, &[plan.files.clone(), kept.clone()].concat())?;
+    let kept: Vec<String> = kept.iter().map(|(path, _)| path.display().to_string()).collect();
     let printer = cli.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     // Before the first commit there is no base to check. And never run files that are not trusted.
     let has_commits = source.base(&cli.app.runtime.git, None).is_ok();
     let then = then.filter(|_| trusted && has_commits);
-    let mut report = serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes });
+    let mut report =
+        serde_json::json!({ "files": files, "kept": kept, "seen": plan.seen, "notes": plan.notes });
     if !printer.json {
         for seen in &plan.seen {
             printer.say(&format!("seen: {seen}"));
         }
         files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
+        kept.iter().for_each(|copy| printer.say(&format!("note: what was there is in {copy}")));
         for note in &plan.notes {
             printer.say(&format!("note: {note}"));
         }
@@ -82,7 +86,7 @@ pub fn hooks(cli: &Cli, hooks: &[Hook]) -> Result<Exit, Error> {
         named => named.iter().filter_map(|hook| hook.agent()).map(|(name, _)| name).collect(),
     };
     let mut plan = init::hooks::plan(top, &names)?;
-    init::write(top, &plan, Overwrite::Allowed)?;
+    init::write(top, &plan, Overwrite::InPlace)?;
     let mut files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     if hooks.contains(&Hook::PrePush) {
         let written = acquit_app::pre_push::write(&cli.app, &source)?;

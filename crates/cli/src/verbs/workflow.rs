@@ -206,8 +206,8 @@ fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) ->
         }
     }
     let plan = init::Plan { files, seen: Vec::new(), recognised: true, has_agent: true, notes: Vec::new() };
-    init::write(source.top(), &plan, overwrite)?;
-    let trusted = cli.app.trust_written(&source, &plan.files)?;
+    let copies = init::write(source.top(), &plan, overwrite)?;
+    let trusted = cli.app.trust_written(&source, &[plan.files.clone(), copies.clone()].concat())?;
     let written: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     let printer = cli.printer;
     if printer.json {
@@ -216,6 +216,9 @@ fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) ->
     }
     written.iter().for_each(|file| printer.data(&format!("wrote {file}")));
     kept.iter().for_each(|file| printer.say(&format!("kept {FOLDER}/{file}")));
+    copies
+        .iter()
+        .for_each(|(copy, _)| printer.say(&format!("note: what was there is in {}", copy.display())));
     printer.say("these files count from now on; what you remove comes from acquit again");
     if !trusted {
         printer.say("next: `acquit trust` to look at all of .acquit/ and let it be used");
