@@ -119,9 +119,18 @@ impl App {
         Ok(Source::discover(&self.runtime.git, &self.surroundings.here)?)
     }
 
-    /// Returns the path of the repository of the current directory, if there is one.
+    /// Returns the path of the project of the current directory, if it is in a repository.
     pub fn project_here(&self) -> Option<String> {
-        self.source().ok().map(|source| source.top().to_string_lossy().into_owned())
+        self.source().ok().map(|source| source.project().to_string_lossy().into_owned())
+    }
+
+    /// Returns the path of the project at a path: that of the repository's main checkout, or the path itself.
+    pub fn project_at(&self, path: &Path) -> String {
+        let source = Source::discover(&self.runtime.git, path);
+        source
+            .map_or_else(|_| path.to_owned(), |source| source.project().to_owned())
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// Reads the files of a repository's project, on top of the user's own configuration.

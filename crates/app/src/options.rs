@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use acquit_core::config::{Adapter, Config};
 use acquit_core::ids::Name;
 use acquit_core::time::Span;
 use acquit_core::workflow::{Work, Workflow};
 
+use crate::app::App;
 use crate::error::Error;
 
 /// How to run a task, where it differs from the project's configuration.
@@ -36,6 +38,33 @@ pub fn take_chosen(workflow: &mut Workflow, chosen: &acquit_core::definition::Ch
             work.model = chosen.model.clone().or(work.model.take());
         }
     }
+}
+
+/// Rejects a model for agents that take none: their programs start as the configuration says. If only some stages have
+/// such an agent, warns about these.
+pub fn check_model(app: &App, workflow: &Workflow, config: &Config) -> Result<(), Error> {
+    let (mut takes, mut ignores) = (false, Vec::new());
+    for stage in &workflow.stages {
+        let Work::Agent(work) = &stage.work else { continue };
+        let Some(name) = work.agent.as_ref().or(config.agent.as_ref()) else { continue };
+        match config.agents.get(name).map(|agent| &agent.adapter) {
+            Some(Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. }) => {
+                if !ignores.contains(&name.as_str()) {
+                    ignores.push(name.as_str());
+                }
+            }
+            Some(Adapter::Product { .. }) | None => takes = true,
+        }
+    }
+    if ignores.is_empty() {
+        return Ok(());
+    }
+    let with = format!("with the agent {}, whose program starts as it is configured", ignores.join(", "));
+    if takes {
+        app.warn(format!("--model has no effect {with}"));
+        return Ok(());
+    }
+    Err(Error::NoEffect { flag: "--model", with })
 }
 
 /// Returns the task's own variables. A variable with the name of the workflow's variation, or a category, selects which

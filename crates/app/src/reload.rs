@@ -14,7 +14,7 @@ use acquit_run::git::Source;
 use crate::app::App;
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::options::{Limits, Means, begin_with, take_chosen};
+use crate::options::{Limits, Means, begin_with, check_model, take_chosen};
 
 /// How a person wants to continue a task.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +82,9 @@ pub fn change(
         if !missing.is_empty() {
             return Err(Error::Lacking(missing));
         }
+    }
+    if wanted.means.model.is_some() {
+        check_model(app, &new.workflow, &new.config)?;
     }
     // The definition comes from files trusted here, or changes a trusted definition.
     if read || acquit_run::trusted_definitions::check(&app.runtime, task.id(), pinned).is_ok() {

@@ -22,7 +22,7 @@ use acquit_run::workspace::branch_name;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::options::{Limits, Means, begin_with, take_chosen};
+use crate::options::{Limits, Means, begin_with, check_model, take_chosen};
 use crate::project::Project;
 
 /// A task to create.
@@ -122,6 +122,9 @@ impl App {
             .filter(|one| one.first == 0)
             .and_then(|one| one.values.first().cloned());
         project.check_stages(&workflow)?;
+        if chosen.model.is_some() {
+            check_model(self, &workflow, &project.config)?;
+        }
         let (base, work) = if let Some(Offer { head, base }) = offer {
             (acquit_run::git::Base { branch: None, commit: base }, Some(head))
         } else {
@@ -161,8 +164,8 @@ impl App {
                 ..Wish::titled(new.title.trim())
             },
             project: Known {
-                name: folder_name(source.top()),
-                path: source.top().to_string_lossy().into_owned(),
+                name: folder_name(source.project()),
+                path: source.project().to_string_lossy().into_owned(),
             },
             workflow: workflow.name.clone(),
             base: Base {
@@ -244,7 +247,7 @@ impl App {
 }
 
 /// Rejects a variable that neither the workflow nor the project has: no text could use it.
-fn refuse_unknown_variables(
+pub(crate) fn refuse_unknown_variables(
     own: &BTreeMap<String, String>,
     workflow: &Workflow,
     config: &Config,

@@ -89,6 +89,16 @@ impl Repository {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
     }
 
+    /// Returns the path that tasks of this project are listed under: the same for all worktrees of a repository.
+    pub fn project(&self) -> &Path {
+        let common = self.objects.parent().unwrap_or(&self.git_dir);
+        match common.parent() {
+            // A linked worktree. Its main checkout has `.git`; a bare repository has none to name.
+            Some(main) if common != self.git_dir && common.ends_with(".git") => main,
+            _ => self.top(),
+        }
+    }
+
     /// Returns the directories of its objects: its own, and those that it borrows.
     pub fn all_objects(&self) -> Vec<PathBuf> {
         let own = std::iter::once(self.objects.clone());

@@ -81,7 +81,7 @@ impl Home {
 
     /// Returns the project of its schedules, nights and messages; empty for the user's own configuration.
     pub fn project(&self) -> String {
-        self.source.as_ref().map(|source| source.top().to_string_lossy().into_owned()).unwrap_or_default()
+        self.source.as_ref().map(|source| source.project().to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// Returns whether to notify people of this project about a task: its own tasks, and those that its schedules

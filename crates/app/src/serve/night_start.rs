@@ -90,7 +90,7 @@ fn make(
 ) -> Result<(), Error> {
     let repository = &night.jobs[which.job].repository;
     let Place { source, project } = home.locate(app, repository)?;
-    let path = source.top().to_string_lossy().into_owned();
+    let path = source.project().to_string_lossy().into_owned();
     let fates = Requests {
         runtime: &app.runtime,
         config: &project.config,

@@ -82,6 +82,13 @@ fn flags_for_a_task_that_exists_are_applied_or_refused() {
     let refused = sandbox.acquit(&["run", "T-1", "--base", "main", "--tag", "x", "--priority", "0"]).must(2);
     refused.said("--base, --priority, --tag");
     sandbox.acquit(&["run", "T-1", "--agent", "nobody"]).must(2).said("nobody");
+    // A command takes no model; the agents that acquit knows do.
+    let product = "agent = \"bot\"\n[agents.bot]\nadapter = \"claude\"\nprogram = \"@ROOT@/agent.sh\"\n[access]\nwrite = [\"@ROOT@\"]\n";
+    sandbox.repo.write(".acquit/acquit.toml", &sandbox.fill(product));
+    let agent = sandbox.place("agent.sh");
+    let done = r#"{"type":"result","subtype":"success","is_error":false,"result":"ok"}"#;
+    std::fs::write(&agent, format!("#!/bin/sh\necho work > work.txt\necho '{done}'\n")).unwrap();
+    std::fs::set_permissions(&agent, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     sandbox.acquit(&["run", "T-1", "--model", "large"]).must(0).said("configuration updated");
     let updates = updates(&sandbox);
     assert!(updates[0].contains(&"command line.model: not set -> \"large\"".to_owned()), "{updates:?}");

@@ -9,6 +9,9 @@ fn a_flag_without_effect_is_refused() {
     sandbox.acquit(&["task", "add", "One"]).must(0);
     for (args, said) in [
         (&["run", "Another", "--pinned"][..], "--pinned for a new task"),
+        (&["run", "Another", "--model", "large"], "--model with the agent bot"),
+        (&["task", "add", "Another", "--model", "large"], "--model with the agent bot"),
+        (&["run", "T-1", "--model", "large"], "--model with the agent bot"),
         (&["run", "T-1", "--tag", "x"], "--tag for T-1, which exists already"),
         (&["prompt", "show", "T-1", "--workflow", "feature"], "--workflow for T-1, which exists already"),
         (&["review", "12", "--base", "main"], "--base with pull request 12"),

@@ -223,3 +223,26 @@ fn an_agent_cannot_make_diff_run_something_outside_of_its_sandbox() {
     assert!(!ran.is_empty(), "the agent's programs are tried, in its sandbox");
     assert!(ran.lines().all(|place| place != ours), "a program of the agent ran outside: {ran}");
 }
+
+#[test]
+fn a_task_of_a_linked_worktree_belongs_to_the_project_of_its_repository() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    let linked = sandbox.place("linked");
+    sandbox.repo.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
+    let there = |args: &[&str]| {
+        let output = sandbox.command(args).current_dir(&linked).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    there(&["task", "add", "From the linked worktree"]);
+    sandbox.acquit(&["task", "add", "From the main checkout"]).must(0);
+    let main = sandbox.acquit(&["task", "list"]).must(0).out;
+    for list in [main, there(&["task", "list"]), there(&["task", "list", "--project", "."])] {
+        assert!(list.contains("From the linked") && list.contains("From the main"), "{list}");
+    }
+    // It starts from the branch of its worktree all the same.
+    let task = sandbox.acquit(&["task", "show", "T-1", "--json"]).must(0).json();
+    assert_eq!(task["task"]["seed"]["base"]["branch"], "side", "{task}");
+    there(&["run", "T-1"]);
+    sandbox.acquit(&["merge", "T-1"]).must(0);
+}
