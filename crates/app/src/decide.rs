@@ -89,6 +89,10 @@ impl App {
 /// works on is ready, not working. The core cannot tell, because it does not know what runs.
 fn illegal(store: &mut dyn Store, task: &Task, source: Illegal) -> Result<Error, Error> {
     let source = match source {
+        Illegal::NoStage(name) => {
+            let workflow = store.definition(task.id())?.workflow;
+            return Ok(Error::no_stage(&workflow, &name));
+        }
         Illegal::State { what, .. } if matches!(task.state, State::Working { .. }) => {
             Illegal::State { what, state: tasks::word(store, task)? }
         }

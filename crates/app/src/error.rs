@@ -11,6 +11,7 @@ use acquit_core::decide::Illegal;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store;
 use acquit_core::toml_reader::Mistakes;
+use acquit_core::workflow::Workflow;
 use acquit_run::{git, harness, process};
 use acquit_store::CopyError;
 
@@ -478,6 +479,14 @@ pub enum Error {
     /// Signals cannot be handled.
     #[error("handle Ctrl-C")]
     Signals(#[source] std::io::Error),
+}
+
+impl Error {
+    /// Returns the error of a stage that a workflow does not have.
+    pub fn no_stage(workflow: &Workflow, name: &Name) -> Self {
+        let known: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
+        Self::NoSuch { doing: "find the stage", name: name.to_string(), known: known.join(", ") }
+    }
 }
 
 impl From<store::Error> for Error {

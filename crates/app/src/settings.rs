@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::options::Means;
 use crate::project::{Files, Layer};
+use crate::task::refuse_unknown_variables;
 use acquit_core::template::{Found, Texts};
 
 /// A setting in effect.
@@ -59,6 +60,11 @@ pub fn settings(files: &Files, run: &Run) -> Result<Vec<Setting>, Error> {
         return Ok(all);
     }
     let workflow = project.workflow(means.workflow.as_ref())?.clone();
+    if let Some(name) = means.agent.as_ref().filter(|name| !project.config.agents.contains_key(*name)) {
+        let known = project.config.agents.keys().map(Name::as_str).collect::<Vec<_>>().join(", ");
+        return Err(Error::NoSuch { doing: "use the agent", name: name.to_string(), known });
+    }
+    refuse_unknown_variables(&variables.iter().cloned().collect(), &workflow, &project.config)?;
     layers.layers.push(files.workflow_layer(&workflow.name)?);
     for stage in &workflow.stages {
         if let Work::Agent(work) = &stage.work {

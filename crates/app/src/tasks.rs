@@ -162,6 +162,17 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
     Ok(Listed { tasks, more })
 }
 
+/// Rejects a project that no task belongs to: an empty list would look like a valid answer.
+pub fn refuse_unknown_project(store: &mut dyn Store, name: &str) -> Result<(), Error> {
+    let all = store.list(&Filter { ended: true, limit: MOST, ..Filter::default() })?;
+    let known: BTreeSet<&str> = all.iter().map(|task| task.project.as_str()).collect();
+    if known.is_empty() || known.contains(name) {
+        return Ok(());
+    }
+    let known = known.into_iter().collect::<Vec<_>>().join(", ");
+    Err(Error::NoSuch { doing: "list tasks of the project", name: name.to_owned(), known })
+}
+
 /// Rejects a tag that no task has, in any state: an empty list would look like a valid answer. `seen` are known tags.
 fn refuse_unknown_tags(
     store: &mut dyn Store,

@@ -38,6 +38,8 @@ mod people;
 mod tools;
 #[path = "relay/turns.rs"]
 mod turns;
+#[path = "relay/typos.rs"]
+mod typos;
 #[path = "relay/work.rs"]
 mod work;
 

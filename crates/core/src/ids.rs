@@ -23,9 +23,10 @@ impl fmt::Display for TaskId {
 impl FromStr for TaskId {
     type Err = BadId;
 
-    /// Accepts `T-42`, `t-42` and `42`, because people type ids by hand.
+    /// Accepts `T-42`, `t-42`, `T42`, `#42` and `42`, because people type ids by hand.
     fn from_str(text: &str) -> Result<Self, BadId> {
-        let digits = text.strip_prefix("T-").or_else(|| text.strip_prefix("t-")).unwrap_or(text);
+        let lettered = text.strip_prefix(['T', 't']).map(|rest| rest.strip_prefix('-').unwrap_or(rest));
+        let digits = lettered.or_else(|| text.strip_prefix('#')).unwrap_or(text);
         match digits.parse() {
             Ok(number) if number > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => Ok(Self(number)),
             _ => Err(BadId { text: text.to_owned(), form: "a task id such as T-42" }),

@@ -2,6 +2,7 @@
 
 use acquit_core::decide::Illegal;
 use acquit_core::store;
+use acquit_core::toml_reader::nearest;
 use acquit_run::{git, harness};
 use acquit_store::{CopyError, OpenError};
 
@@ -74,14 +75,16 @@ impl Error {
                 }
                 _ => (Kind::Usage, None),
             },
-            Self::NoWorkflow { .. } => {
-                usage("name one of those with --workflow, or in `workflow` of .acquit/acquit.toml")
-            }
+            Self::NoWorkflow { name, known } => near(
+                name.as_str(),
+                known,
+                "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml",
+            ),
             Self::NoBaseBranch { work, .. } => usage(format!(
                 "check out the branch that is to have it, then `git merge {work}`; --base names a branch for the next task"
             )),
             Self::NoSuch { known, .. } if known.starts_with("none") => (Kind::Usage, None),
-            Self::NoSuch { .. } => usage("name one of those"),
+            Self::NoSuch { name, known, .. } => near(name, known, "name one of those"),
             Self::WorkChanged { .. } => usage("read the request again"),
             Self::Answered { task, .. } => usage(format!("`acquit show {task}` shows what happened since")),
             Self::StageGone { .. } => usage("name another stage: `acquit task retry … --stage …`"),
@@ -91,14 +94,18 @@ impl Error {
             Self::NoEffect { flag, .. } => {
                 usage(format!("leave out {flag}, or see `--help` for what it is for"))
             }
-            Self::NoValue { .. } => usage("name one of those with --var"),
-            Self::NotShipped { .. } => usage("`acquit workflow list` shows where each comes from"),
-            Self::NoSection { .. } => usage("leave out --section to see all of it"),
+            Self::NoValue { value, known, .. } => near(value, known, "name one of those with --var"),
+            Self::NotShipped { name, known } => {
+                near(name.as_str(), known, "`acquit workflow list` shows where each comes from")
+            }
+            Self::NoSection { name, known } => near(name, known, "leave out --section to see all of it"),
             Self::NoLeg { task, .. } => usage(format!("`acquit show {task}` lists its legs")),
             Self::Stalled { task, .. } => {
                 internal(format!("the end of that file shows why; `acquit run {task}` tries again"))
             }
-            Self::NoSchedule { .. } => usage("add a [[schedule]] to acquit.toml (docs/nightshift.md)"),
+            Self::NoSchedule { name, known } => {
+                near(name.as_str(), known, "add a [[schedule]] to acquit.toml (docs/nightshift.md)")
+            }
             Self::NoCategory { .. } => {
                 usage("correct `category` of the schedule, or `values` of the workflow's [variation]")
             }
@@ -203,6 +210,14 @@ impl Error {
 /// The caller can fix it, in this way.
 fn usage(hint: impl Into<String>) -> Advice {
     (Kind::Usage, Some(hint.into()))
+}
+
+/// The caller can fix it: with the existing name that was probably meant, or else in this way.
+fn near(name: &str, known: &str, otherwise: &str) -> Advice {
+    match nearest(name, known.split(", ")) {
+        Some(near) => usage(format!("did you mean `{near}`?")),
+        None => usage(otherwise),
+    }
 }
 
 /// acquit or its surroundings failed. This may help.

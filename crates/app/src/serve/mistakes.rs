@@ -4,7 +4,7 @@
 //! nor the project's workflows.
 
 use acquit_core::schedule::{Categories, Schedule};
-use acquit_core::toml_reader::Mistake;
+use acquit_core::toml_reader::{Mistake, nearest};
 use jiff::tz;
 
 use crate::project::{Known, Project};
@@ -28,7 +28,11 @@ pub fn mistakes(project: &Project, file: &str, text: &str) -> Vec<Mistake> {
         let Some(known) = project.workflows.iter().find(|known| known.name == schedule.workflow) else {
             let there: Vec<&str> = project.workflows.iter().map(|known| known.name.as_str()).collect();
             let what = format!("schedule `{name}`: unknown workflow `{}`", schedule.workflow);
-            report("workflow", what, Some(format!("workflows here: {}", there.join(", "))));
+            let hint = match nearest(schedule.workflow.as_str(), there.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("workflows here: {}", there.join(", ")),
+            };
+            report("workflow", what, Some(hint));
             continue;
         };
         for category in categories(schedule) {

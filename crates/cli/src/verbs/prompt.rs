@@ -16,7 +16,7 @@ use acquit_app::Error;
 pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
     let PromptVerb::Show { subject, stage, workflow, section } = verb;
     let (task, definition) = match subject.parse::<TaskId>() {
-        Ok(id) if subject.starts_with(['T', 't']) => {
+        Ok(id) if ["T-", "t-"].iter().any(|start| subject.starts_with(start)) => {
             if workflow.is_some() {
                 return Err(Error::OnlyForNew { task: id, flags: "--workflow".to_owned() });
             }
@@ -25,6 +25,9 @@ pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
         }
         _ => imagined(cli, subject, workflow.as_ref())?,
     };
+    if let Some(name) = stage.as_ref().filter(|name| definition.workflow.stage(name.as_str()).is_none()) {
+        return Err(Error::no_stage(&definition.workflow, name));
+    }
     let entry = entry(&task, &definition, stage.as_ref());
     let mut sections = preview(&cli.app.runtime, &task, &definition, &entry).map_err(Error::Prompt)?;
     if let Some(only) = section {

@@ -28,7 +28,7 @@ pub fn run(cli: &Cli, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
     acquit_run::supervise::release(store)?;
     let (task, after) = match new.title.parse::<TaskId>() {
         // Only the form `T-7` means an existing task: a bare number could be a title.
-        Ok(id) if new.title.starts_with(['T', 't']) => {
+        Ok(id) if ["T-", "t-"].iter().any(|start| new.title.starts_with(start)) => {
             (known(cli, store, id, new, pinned)?, newest(store, id)?)
         }
         _ if pinned => {

@@ -25,10 +25,10 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
     let task = match verb {
         TaskVerb::List { all_projects, state, tags, project: named, older_than, newer_than, limit } => {
             // A name selects among the tasks of all repositories; a path is a repository.
-            let path = named.as_deref().filter(|named| named.contains('/'));
+            let path = named.as_deref().filter(|named| named.contains('/') || named.starts_with('.'));
             let path = path.and_then(|path| std::fs::canonicalize(path).ok());
             let project = match (&path, all_projects || named.is_some()) {
-                (Some(path), _) => Some(path.to_string_lossy().into_owned()),
+                (Some(path), _) => Some(cli.app.project_at(path)),
                 (None, true) => None,
                 (None, false) => cli.app.project_here(),
             };
@@ -41,7 +41,11 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
                 since: newer_than.map(|span| ago(store, span)).transpose()?,
                 ..Wanted::default()
             };
-            printer.tasks(&tasks::list(store, &wanted, limit)?);
+            let listed = tasks::list(store, &wanted, limit)?;
+            if let (Some(name), true) = (&wanted.name, listed.tasks.is_empty()) {
+                tasks::refuse_unknown_project(store, name)?;
+            }
+            printer.tasks(&listed);
             return Ok(Exit::Done);
         }
         TaskVerb::Show { task } => return show(cli, task),

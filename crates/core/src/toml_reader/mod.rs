@@ -13,6 +13,7 @@ mod value;
 
 pub use mistake::{Mistake, Mistakes};
 pub(crate) use source::{At, Place, Source, quoted, sentence};
-pub(crate) use suggest::{did_you_mean, nearest};
+pub(crate) use suggest::did_you_mean;
+pub use suggest::nearest;
 pub(crate) use table::{Table, check_variable};
 pub(crate) use value::Value;

@@ -8,7 +8,7 @@ const BEGINNING: usize = 3;
 
 /// Returns the candidate nearest to `word`, if it is near enough: about a third of the letters may differ, but always
 /// one; a prefix counts as near.
-pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let letters = word.chars().take(LONGEST_COMPARED + 1).count();
     if letters > LONGEST_COMPARED {
         return None;
