@@ -61,7 +61,8 @@ pub fn settings(files: &Files, run: &Run) -> Result<Vec<Setting>, Error> {
     }
     let workflow = project.workflow(means.workflow.as_ref())?.clone();
     if let Some(name) = means.agent.as_ref().filter(|name| !project.config.agents.contains_key(*name)) {
-        let known = project.config.agents.keys().map(Name::as_str).collect::<Vec<_>>().join(", ");
+        let names: Vec<&str> = project.config.agents.keys().map(Name::as_str).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         return Err(Error::NoSuch { doing: "use the agent", name: name.to_string(), known });
     }
     refuse_unknown_variables(&variables.iter().cloned().collect(), &workflow, &project.config)?;

@@ -38,7 +38,7 @@ const MOST_HOSTS: usize = 12;
 const AGE: Duration = Duration::from_hours(7 * 24);
 
 /// Format version of layers.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// Returns the layer of setup for the tree of a commit. `None` if the project has no setup.
 pub(crate) fn layer(
