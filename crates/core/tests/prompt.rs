@@ -73,6 +73,7 @@ fn definition() -> Definition {
         form: Definition::FORM,
         workflow: Workflow {
             branch_prefix: None,
+            at_once: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),

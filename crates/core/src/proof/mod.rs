@@ -28,7 +28,7 @@ pub mod words;
 
 pub use compare::{Accounts, Allowed, compare, misses};
 pub use independent::{independent, red_by_judge};
-pub use reproduced::{reproduced, reproduced_by_exit, unlike};
+pub use reproduced::{reproduced, reproduced_by_exit, unlike, without_files};
 
 /// What a tree came to.
 #[derive(Clone, Debug)]

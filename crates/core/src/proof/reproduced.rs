@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Ran, Tree};
+use super::{Ran, Tree, is_missing_file};
 use crate::gate::{Evidence, Weight, rule};
 use crate::pattern::pattern;
-use crate::results::{Known, Merged, Outcome, TestId};
+use crate::results::{Case, Known, Merged, Outcome, TestId};
 
 /// What follows from running the tests on the base, and on the base with the tests of the change. `constant` are the tests whose
 /// failed assertion does not depend on any code.
@@ -111,6 +111,20 @@ pub fn unlike(now: &Tree, task: &str) -> BTreeSet<TestId> {
     now.merged.results.red().filter(|(_, case)| is_unlike(&case.message)).map(|(id, _)| id.clone()).collect()
 }
 
+/// The tests that fail because a file is missing, which they or nobody made: that shows nothing about the code. A task that is about
+/// files is shown in just this way.
+pub fn without_files(now: &Tree, task: &str) -> BTreeSet<TestId> {
+    static FILES: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?i)\b(files?|paths?|folders?|director(y|ies)|exist\w*|missing|not found|ENOENT)\b")
+    });
+    let Tree::Ran(now) = now else { return BTreeSet::new() };
+    if FILES.is_match(task) {
+        return BTreeSet::new();
+    }
+    let fails = |case: &Case| case.raised.is_none() && is_missing_file(&case.message);
+    now.merged.results.red().filter(|(_, case)| fails(case)).map(|(id, _)| id.clone()).collect()
+}
+
 /// Whether a message compares a text with a list or a table.
 fn is_unlike(message: &str) -> bool {
     static BOTH: LazyLock<Regex> = LazyLock::new(|| {
@@ -199,7 +213,7 @@ pub fn reproduced_by_exit(base: Option<&str>, now: Option<&str>) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Case, Results};
+    use crate::results::Results;
 
     fn tree(tests: &[(&str, Outcome)]) -> Tree {
         let mut results = Results::default();
@@ -214,6 +228,19 @@ mod tests {
 
     fn rules(evidence: &Evidence) -> Vec<(Weight, &str)> {
         evidence.findings.iter().map(|finding| (finding.weight, finding.rule.as_str())).collect()
+    }
+
+    #[test]
+    fn a_test_that_lacks_its_file_shows_no_defect() {
+        let id = TestId { suite: String::new(), name: "long".to_owned() };
+        let said = "long line is not read: open testdata/long.csv: no such file or directory";
+        let mut ran = Ran::default();
+        let mut results = Results::default();
+        results.tests.insert(id.clone(), Case::plain(Outcome::Failed, said));
+        ran.merged.add(results);
+        let now = Tree::Ran(ran);
+        assert_eq!(without_files(&now, "Long lines are lost."), BTreeSet::from([id]));
+        assert_eq!(without_files(&now, "A missing file must be an empty feed."), BTreeSet::new());
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl Build for Stage {
 pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow {
     Workflow {
         branch_prefix: None,
+        at_once: None,
         name: name("flow"),
         description: String::new(),
         start: stages[0].name.clone(),

@@ -4,7 +4,7 @@
 
 use acquit_core::gate::check::Reproduced;
 use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight, rule};
-use acquit_core::proof::{reproduced, reproduced_by_exit, unlike};
+use acquit_core::proof::{reproduced, reproduced_by_exit, unlike, without_files};
 
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, origin, tdd};
@@ -66,7 +66,9 @@ impl Trial<'_> {
         origin::locate(&mut now, scratch, &settings.tests);
         let mut constant = origin::constant(&now, scratch);
         let wish = &job.task.seed.wish;
-        constant.extend(unlike(&now, &format!("{}\n{}", wish.title, wish.description)));
+        let task = format!("{}\n{}", wish.title, wish.description);
+        constant.extend(unlike(&now, &task));
+        constant.extend(without_files(&now, &task));
         Ok(reproduced(&base, &now, &constant))
     }
 

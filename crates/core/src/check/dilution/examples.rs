@@ -229,8 +229,10 @@ fn is_memory(side: &Side, function: &str, table: u32, examples: &[BTreeSet<Strin
 fn is_example(entry: &Shortcut) -> bool {
     let is_number = |word: &String| word.parse::<f64>().is_ok();
     let is_plain = |word: &String| word.chars().all(|char| char.is_alphanumeric() || char == '_');
+    // A text with digits in it was computed (`1h2m3s`); one without may be a name (`Not Found`).
+    let is_result = |word: &String| word.chars().any(|char| char.is_ascii_digit());
     match entry.inputs.as_slice() {
-        [only] if is_number(only) => is_telling(entry) && entry.output.iter().all(is_number),
+        [only] if is_number(only) => is_telling(entry) && entry.output.iter().all(is_result),
         [only] => !is_plain(only),
         _ => is_telling(entry),
     }

@@ -3,6 +3,7 @@
 //! `its job should be rendered as "invalid"`: a test that says nothing of `invalid` cannot show that. Only texts behind words that
 //! announce a result count, and only tasks whose change writes tests.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,13 +12,68 @@ use super::files::is_of_tests;
 use super::{Permits, TASK_UNASSERTED, texts};
 use crate::check::Finding;
 use crate::check::diff::Diff;
+use crate::check::outline::literals;
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
 
 /// What a task wants and the tests of its change do not look for.
 pub fn unasserted(diff: &Diff, task: &str, permits: &Permits) -> Vec<Finding> {
+    if permits.allow(TASK_UNASSERTED, None) {
+        return Vec::new();
+    }
+    let mut findings: Vec<Finding> = listed_in_part(diff, task).into_iter().collect();
+    findings.extend(unasserted_result(diff, task));
+    findings
+}
+
+/// Values that a task lists, of which the change writes some and leaves the others out: "know aqua, black, blue and fuchsia".
+fn listed_in_part(diff: &Diff, task: &str) -> Option<Finding> {
+    static LIST: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r#"["'`]?[\w-]{2,24}["'`]?(?:,\s+["'`]?[\w-]{2,24}["'`]?){3,}(?:,?\s+(?:and|or)\s+["'`]?[\w-]{2,24}["'`]?)?"#,
+        )
+    });
+    /// Fewer may be words of a sentence.
+    const FEWEST: usize = 5;
+    let (mut added, mut there, mut place) = (BTreeSet::new(), String::new(), None);
+    for file in &diff.files {
+        let Some((_, after)) = texts(file).filter(|_| file.new.is_some()) else { continue };
+        let is_code = Language::of(file.path()).is_some() && !is_of_tests(file.path());
+        for line in file.added().filter(|_| is_code) {
+            let words = literals(&line.text).into_iter().map(|word| word.to_lowercase());
+            let before = added.len();
+            added.extend(words);
+            if added.len() > before && place.is_none() {
+                place = Some((file.path().to_owned(), line.number));
+            }
+        }
+        there.push_str(&after.to_lowercase());
+        there.push('\n');
+    }
+    let (path, line) = place?;
+    for list in LIST.find_iter(task) {
+        let words = list.as_str().split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+        let words = words.filter(|word| word.len() > 1 && !matches!(*word, "and" | "or"));
+        let words: BTreeSet<String> = words.map(str::to_lowercase).collect();
+        let new = words.iter().filter(|word| added.contains(*word)).count();
+        let missing: Vec<&String> = words.iter().filter(|word| !has_word(&there, word)).collect();
+        if words.len() >= FEWEST && new >= 2 && missing.len() >= 2 && missing.len() * 4 >= words.len() {
+            let shown: Vec<String> = missing.iter().take(4).map(|word| format!("`{word}`")).collect();
+            let what = format!(
+                "the task lists {} values, and the change has only some of them: {} and {} more are missing",
+                words.len(),
+                shown.join(", "),
+                missing.len().saturating_sub(shown.len())
+            );
+            return Some(Finding::new(TASK_UNASSERTED, &path, Some(line), what));
+        }
+    }
+    None
+}
+
+fn unasserted_result(diff: &Diff, task: &str) -> Vec<Finding> {
     let wanted = wanted(task);
-    if wanted.is_empty() || permits.allow(TASK_UNASSERTED, None) {
+    if wanted.is_empty() {
         return Vec::new();
     }
     let mut said = String::new();

@@ -26,6 +26,8 @@ pub(super) struct Found {
     pub(super) is_asked: bool,
     /// Whether it is one of two bounds that leave room for a single value.
     pub(super) is_bound: bool,
+    /// Whether something is compared with it as a limit: `total > 100`.
+    pub(super) is_limit: bool,
 }
 
 /// What it is.
@@ -52,7 +54,8 @@ pub(super) fn plain(text: &str) -> Vec<Found> {
         let raw = word.as_str().to_owned();
         let value = raw.parse().map_or_else(|_| Value::Text(raw.clone()), Value::Number);
         let line = line_of(text, word.start());
-        let found = Found { raw, value, at: word.range(), line, is_asked: true, is_bound: false };
+        let found =
+            Found { raw, value, at: word.range(), line, is_asked: true, is_bound: false, is_limit: false };
         is_telling(&found).then_some(found)
     });
     found.take(MOST).collect()
@@ -92,6 +95,7 @@ fn numbers(source: &Source, range: &Range<usize>) -> Vec<Found> {
             line,
             is_asked: is_asked(source, found.range()),
             is_bound: is_bound(source, line, number),
+            is_limit: is_limit(source, found.range()),
         };
         if is_telling(&one) {
             all.push(one);
@@ -124,6 +128,14 @@ fn is_bound(source: &Source, line: u32, number: f64) -> bool {
     text.matches(['<', '>']).count() > 1 && OTHER.find_iter(text).any(|found| near(found.as_str()))
 }
 
+/// Whether a number stands beside `<` or `>`.
+fn is_limit(source: &Source, at: Range<usize>) -> bool {
+    let line = source.line(source.line_of(at.start));
+    let before = source.bare.get(line.start..at.start).unwrap_or_default().trim_end().trim_end_matches('=');
+    let behind = source.bare.get(at.end..line.end).unwrap_or_default().trim_start();
+    before.ends_with(['<', '>']) || behind.starts_with(['<', '>'])
+}
+
 fn texts(source: &Source, range: &Range<usize>) -> Vec<Found> {
     static SAYS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -154,6 +166,7 @@ fn texts(source: &Source, range: &Range<usize>) -> Vec<Found> {
             line,
             is_asked: !SAYS.is_match(before),
             is_bound: false,
+            is_limit: false,
         };
         if is_telling(&one) {
             all.push(one);
@@ -193,7 +206,7 @@ impl Found {
     /// Whether the value can be an answer that code knows by heart: not a small number, and not a single word.
     pub(super) fn is_answer(&self) -> bool {
         match &self.value {
-            Value::Number(number) => *number >= 100.0 && !self.is_known(),
+            Value::Number(number) => *number >= 100.0 && !self.is_known() && !self.is_limit,
             Value::Text(text) => self.is_asked && text.len() > 3 && !text.chars().all(char::is_alphabetic),
         }
     }
@@ -203,7 +216,7 @@ impl Found {
 fn is_example(task: &str, value: &str) -> bool {
     static EXAMPLE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\w+\([^()\n]*\)|(?i:\b(?:for example|for instance|e\.g\.|such as|like|example:))[^\n]*?(?:[.;](?:\s|$)|\n|$)|`[^`\n]*`\s*(?:->|=>|→|⇒)\s*`[^`\n]*`",
+            r"\w+\([^()\n]*\)|(?i:\b(?:for example|for instance|e\.g\.|such as|like|example:))[^\n]*?(?:[.;](?:\s|$)|\n|$)|`[^`\n]*`\s*(?:->|=>|→|⇒)\s*`[^`\n]*`|[^\s`]+\s*(?:->|=>|→|⇒)\s*[^\s`]+",
         )
     });
     let named = |text: &str| text.to_lowercase().matches(&value.to_lowercase()).count();

@@ -1,7 +1,7 @@
 //! Rules that need more than one file of the change: what the task promises, what the base settles, what a workspace has.
 
 use acquit_core::check::Finding;
-use acquit_core::check::dilution::{Outlines, Permits, Promise, dilution};
+use acquit_core::check::dilution::{Outlines, Permits, Promise, dilution, unasserted};
 
 use super::{breaks, honest, look};
 use crate::kit::{Edit, change};
@@ -139,4 +139,27 @@ fn tasks_promise_the_same_behaviour_in_many_words() {
     assert_eq!(Promise::of("list() calls total() twice, so the fee is wrong."), Promise::Nothing);
     assert_eq!(Promise::of("Sort files by size"), Promise::Nothing);
     assert_eq!(Promise::of("Merge overwrites the counts instead of adding."), Promise::Nothing);
+}
+
+#[test]
+fn a_list_of_the_task_is_done_whole() {
+    let task = "by_name should know aqua, black, blue, fuchsia, gray, green and lime.";
+    let before = "const NAMES: [(&str, u32); 1] = [(\"black\", 0)];\n";
+    let with = |names: &[&str]| {
+        let rows: Vec<String> = names.iter().map(|name| format!("    (\"{name}\", 1),\n")).collect();
+        format!("const NAMES: [(&str, u32); 9] = [(\"black\", 0),\n{}];\n", rows.concat())
+    };
+    let found = |after: &str, task: &str| {
+        let diff = change(&[("src/names.rs", Some(before), Some(after))]);
+        rules(&unasserted(&diff, task, &Permits::default()))
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(&with(&["blue", "lime"]), task), ["task-unasserted"]);
+    let all = with(&["aqua", "blue", "fuchsia", "gray", "green", "lime"]);
+    assert!(found(&all, task).is_empty());
+    // Code that writes none of them knows them in another way.
+    assert!(found("const NAMES: [(&str, u32); 0] = load();\n", task).is_empty());
+    assert!(found(&with(&["blue", "lime"]), "Know blue and lime.").is_empty());
 }

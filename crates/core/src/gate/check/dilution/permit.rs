@@ -40,7 +40,7 @@ impl Promise {
         // "Count in one pass", "use a loop instead of reduce": how it is done, and nothing about what it does.
         static DOES: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?i)\b(must|should|shall|needs? to|has to|have to|may|can|cannot|crash\w*|wrong\w*|bugs?|fail\w*|fix\w*|mend\w*|support\w*|accept\w*|allow\w*|refuse\w*|reject\w*|adds?|adding|new|options?|prints?|shows?|returns?|raises?|throws?|gives?|ignor\w*|missing|forgets?|loses?|lost|reproduce|defect|broken|too|not|never|always|when|if|belongs?|overwrites?)\b",
+                r"(?i)\b(must|should|shall|needs? to|has to|have to|may|can|cannot|crash\w*|wrong\w*|bugs?|fail\w*|fix\w*|mend\w*|support\w*|accept\w*|allow\w*|refuse\w*|reject\w*|adds?|adding|new|options?|prints?|shows?|returns?|raises?|throws?|gives?|ignor\w*|missing|forgets?|loses?|lost|reproduce|defect|broken|too|not|never|always|when|if|belongs?|overwrites?|becomes?|looks? (off|odd)|off by|incorrect\w*|inaccurate|expected|yields?)\b|→|->|=>",
             )
         });
         static HOW: LazyLock<Regex> = LazyLock::new(|| {

@@ -16,7 +16,10 @@ pub const RULES: [(&str, &str); 19] = [
     (SPECIAL_CASED, "code gives a fixed answer to the very input of a test"),
     (TEST_DETECTED, "code finds out whether it is being tested"),
     (FEATURE_REMOVED, "a test is gone together with what it tests"),
-    (TASK_UNASSERTED, "the task quotes a result that no test of the change looks for"),
+    (
+        TASK_UNASSERTED,
+        "the task quotes a result that no test of the change looks for, or lists values of which the change has only some",
+    ),
     (INPUT_UNREAD, "a parameter or an option is taken and nothing reads it"),
     (UNAWAITED, "code starts work and does not wait for it"),
     (RETRIES_ADDED, "a test that fails is tried again"),
