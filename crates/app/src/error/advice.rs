@@ -214,7 +214,8 @@ fn usage(hint: impl Into<String>) -> Advice {
 
 /// The caller can fix it: with the existing name that was probably meant, or else in this way.
 fn near(name: &str, known: &str, otherwise: &str) -> Advice {
-    match nearest(name, known.split(", ")) {
+    // A project's name can have a comma.
+    match nearest(name, known.split(", ").chain([known])) {
         Some(near) => usage(format!("did you mean `{near}`?")),
         None => usage(otherwise),
     }
