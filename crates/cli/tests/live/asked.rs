@@ -84,10 +84,9 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
         let scripts = Scripts::default().with("mistake", [mistake.answer()]);
         let more = More { lacks: mistake.lacks(), ..More::default() };
         let Some(live) = Live::new(agent, CODE, scripts, more) else { return };
-        let (begun, used) = (Instant::now(), children());
+        let begun = Instant::now();
         let ran = live.start("Say hello. [[mistake]]").wait_within(PATIENCE);
-        let (wall, cpu) = (begun.elapsed(), children().saturating_sub(used));
-        let took = Took { wall, cpu };
+        let took = begun.elapsed();
         if mistake == Mistake::NotInstalled {
             // Known before anything is started, so there is no task.
             let ran = ran.must(2);
@@ -112,38 +111,14 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
         assert!(!request.question.contains(KEY));
         let is_idle = std::env::var_os("ACQUIT_TEST_IDLE").is_some();
         assert!(
-            !is_idle || mistake != Mistake::WrongKey || wall < WRONG_KEY_LIMIT,
-            "{}: asked after {wall:?}",
-            agent.adapter()
-        );
-        assert!(
-            mistake != Mistake::WrongKey || cpu < WRONG_KEY_LIMIT,
-            "{}: asked after {cpu:?} of a core",
+            !is_idle || mistake != Mistake::WrongKey || took < WRONG_KEY_LIMIT,
+            "{}: asked after {took:?}",
             agent.adapter()
         );
         let question = request.question.replace(&live.model.port().to_string(), "PORT");
         rows.push((called, took, question));
     }
     document(agent.adapter(), &rows);
-}
-
-/// Time until the question.
-struct Took {
-    /// By the clock, which also counts what other programs of the machine did.
-    wall: Duration,
-    /// Processor time of acquit, the agent and everything that they started.
-    cpu: Duration,
-}
-
-/// Returns the processor time of all processes that this one started and that have ended.
-fn children() -> Duration {
-    /// Ticks per second in `/proc`, on every Linux.
-    const TICKS: u64 = 100;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // The fields after the name, which can have blanks: `cutime` and `cstime` are the 16th and 17th of all.
-    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
-    let ticks: u64 = fields[13..15].iter().map(|field| field.parse::<u64>().unwrap()).sum();
-    Duration::from_millis(ticks * 1000 / TICKS)
 }
 
 /// `acquit agents --ask`: the model's answer arrives, or the words say what to add.
@@ -174,7 +149,7 @@ pub(crate) fn by_agents(agent: Agent) {
 
 /// Writes the rows of an agent into the table, or compares them with it: the mistakes, and which of them take longer than the
 /// documentation says.
-fn document(agent: &str, rows: &[(&str, Took, String)]) {
+fn document(agent: &str, rows: &[(&str, Duration, String)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let first = |called: &str| format!("| {agent} | {called} |");
@@ -184,8 +159,7 @@ fn document(agent: &str, rows: &[(&str, Took, String)]) {
             row.map_or_else(
                 || line.to_owned(),
                 |(called, took, question)| {
-                    let [wall, cpu] = [took.wall, took.cpu].map(|time| time.as_secs_f64());
-                    format!("{} {wall:.1} s | {cpu:.1} s | {} |", first(called), shown(question))
+                    format!("{} {:.1} s | {} |", first(called), took.as_secs_f64(), shown(question))
                 },
             )
         });
