@@ -160,17 +160,12 @@ impl Files {
     /// Like [`Files::look`], but returns the mistakes of everything except workflows beside what could be read, so that
     /// a question about one workflow gets the mistakes of that one.
     pub fn inspect(&self) -> Result<(Project, Vec<Mistake>), Error> {
-        let mut mistakes = Vec::new();
-        let under = match self.user_config() {
-            Ok(config) => config,
-            Err(Mistakes(list)) => {
-                mistakes.extend(list);
-                Config::default()
-            }
-        };
-        let (config, list) = match self.text(CONFIG)? {
-            Ok(text) => config::look_over(&shown(CONFIG), &text, under),
-            Err(Mistakes(list)) => (None, list),
+        let (under, mut mistakes) = self.user_config();
+        let (config, list) = match (under, self.text(CONFIG)?) {
+            (Some(under), Ok(text)) => config::look_over(&shown(CONFIG), &text, under),
+            // Everything that the project uses from it would seem to be missing.
+            (None, Ok(_)) => (None, Vec::new()),
+            (_, Err(Mistakes(list))) => (None, list),
         };
         mistakes.extend(list);
         let mut broken = Vec::new();
@@ -298,11 +293,11 @@ impl Files {
         Ok(Layer { name: Layer::WORKFLOW, path, text })
     }
 
-    /// Reads the user's own file; the built-in values if there is none.
-    fn user_config(&self) -> Result<Config, Mistakes> {
-        let Some((path, Some(text))) = &self.user else { return Ok(Config::default()) };
-        let config = config::read(&path.to_string_lossy(), text);
-        config.map(|config| absolute_scripts(config, path.parent().unwrap_or(path)))
+    /// Reads the user's own file, with its mistakes; the built-in values if there is none. `None` if it is not TOML.
+    fn user_config(&self) -> (Option<Config>, Vec<Mistake>) {
+        let Some((path, Some(text))) = &self.user else { return (Some(Config::default()), Vec::new()) };
+        let (config, mistakes) = config::look(&path.to_string_lossy(), text);
+        (config.map(|config| absolute_scripts(config, path.parent().unwrap_or(path))), mistakes)
     }
 
     /// Returns the names of the workflow files, in order.

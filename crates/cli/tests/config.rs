@@ -117,7 +117,8 @@ fn half_broken(config: &str) -> Sandbox {
 #[test]
 fn a_check_of_one_workflow_is_about_that_one_alone() {
     let sandbox = half_broken("workflow = \"bad\"\n");
-    sandbox.acquit(&["workflow", "check", "flow"]).must(0).said("no mistakes in flow");
+    let one = sandbox.acquit(&["workflow", "check", "flow"]).must(0).says("no mistakes in flow\n");
+    assert!(!one.err.contains("the configuration has mistakes"), "{one}");
     sandbox.acquit(&["workflow", "check", "bad"]).must(2).said("unknown stage `nowhere`");
     let all = sandbox.acquit(&["workflow", "check", "--json"]).must(2).json();
     assert_eq!(all["mistakes"][0]["file"], ".acquit/workflows/bad.toml", "{all}");
@@ -144,6 +145,32 @@ fn a_mistake_in_the_configuration_does_not_make_others_seem_wrong() {
     let files: Vec<&str> =
         all["mistakes"].as_array().unwrap().iter().map(|one| one["file"].as_str().unwrap()).collect();
     assert!(files.iter().all(|file| *file == ".acquit/acquit.toml"), "{files:?}");
+}
+
+/// What only seems to be missing, because the user's own file or the schedules have a mistake, is none.
+#[test]
+fn a_mistake_in_the_users_own_file_does_not_make_the_project_seem_wrong() {
+    let sandbox = Sandbox::new("agent = \"mine\"\n[agents.mine]\nenv = { A = \"1\" }\n", common::CODE, "");
+    let own = "[agents.mine]\nadapter = \"command\"\nrun = [\"true\"]\nturns = 7\n";
+    sandbox.user_config(own);
+    let whats = || -> Vec<String> {
+        let all = sandbox.acquit(&["workflow", "check", "--json"]).must(2).json();
+        let list = all["mistakes"].as_array().unwrap().iter();
+        list.map(|one| one["what"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(whats(), ["`turns` has no meaning in agent `mine`"]);
+    let one = sandbox.acquit(&["workflow", "check", "flow"]).must(0).says("the configuration has mistakes");
+    assert!(one.out.contains("no mistakes in flow\n"), "{one}");
+    sandbox.user_config("this is no TOML");
+    assert_eq!(whats().len(), 1);
+    // A schedule's mistake is one of the configuration, too.
+    sandbox.user_config(&own.replace("turns = 7\n", ""));
+    sandbox.acquit(&["workflow", "check"]).must(0).said("no mistakes in flow and the configuration");
+    let night =
+        "[[schedule]]\nname = \"night\"\ncron = \"0 1 * * *\"\nworkflow = \"flow\"\nzone = \"Mars/Base\"\n";
+    let config = common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    sandbox.repo.write(".acquit/acquit.toml", &format!("{config}{night}"));
+    sandbox.acquit(&["workflow", "check", "flow"]).must(0).said("the configuration has mistakes");
 }
 
 #[test]

@@ -55,30 +55,32 @@ pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
 /// Reports every mistake: in one workflow, or in the configuration and all workflows of the project.
 fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
     let source = cli.app.source()?;
-    let (project, mut mistakes) = cli.app.files(&source)?.inspect()?;
+    let files = cli.app.files(&source)?;
+    let (project, mut mistakes) = files.inspect()?;
     let mut warnings = Vec::new();
     let used = |known: &&Known| match only {
         Some(name) => known.name == *name,
         // Check built-in workflows only if they are used.
         None => known.origin != Origin::Shipped || is_default(&project, known),
     };
-    let checked: Vec<&Known> = project.workflows.iter().filter(used).collect();
-    if let (Some(name), true) = (only, checked.is_empty()) {
+    let known: Vec<&Known> = project.workflows.iter().filter(used).collect();
+    if let (Some(name), true) = (only, known.is_empty()) {
         project.workflow(Some(name))?;
+    }
+    let checked = Checked { names: known.iter().map(|known| &known.name).collect(), only };
+    if files.layers()?.iter().any(|layer| layer.text.parse::<toml::Table>().is_err()) {
+        // Without a configuration it is unknown what workflows may use, so don't check them.
+        return found(cli, &checked, mistakes, &warnings);
     }
     let file = format!("{FOLDER}/{CONFIG}");
     let text = std::fs::read_to_string(source.top().join(&file)).unwrap_or_default();
-    if text.parse::<toml::Table>().is_err() {
-        // Without a configuration it is unknown what workflows may use, so don't check them.
-        return found(cli, &names(&checked), mistakes, &warnings);
-    }
-    if only.is_some() {
-        if !mistakes.is_empty() {
-            warnings.push("the configuration has mistakes; `acquit workflow check` lists them".to_owned());
-        }
+    mistakes.extend(serve::mistakes(&project, &file, &text));
+    let is_sound = mistakes.is_empty();
+    if only.is_some() && !is_sound {
+        warnings.push("the configuration has mistakes; `acquit workflow check` lists them".to_owned());
         mistakes.clear();
     }
-    for known in &checked {
+    for known in &known {
         if let Err(Mistakes(list)) = &known.read {
             let new: Vec<_> = list.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect();
             mistakes.extend(new);
@@ -92,30 +94,38 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
             let new: Vec<_> = own.filter(|mistake| !mistakes.contains(mistake)).cloned().collect();
             mistakes.extend(new);
         }
-        mistakes.extend(serve::mistakes(&project, &file, &text));
     }
-    if !mistakes.is_empty() {
-        return found(cli, &names(&checked), mistakes, &warnings);
+    // What stages name may only seem to be missing in a configuration with mistakes.
+    if !mistakes.is_empty() || !is_sound {
+        return found(cli, &checked, mistakes, &warnings);
     }
     if only.is_none() && project.config.workflow.is_some() {
         // The default workflow must exist too.
         project.workflow(None)?;
     }
-    for known in &checked {
+    for known in &known {
         let Ok(workflow) = &known.read else { continue };
         project.check_stages(workflow)?;
         let unheld = acquit_run::agent::tools::unheld(workflow, &project.config).into_iter();
         warnings.extend(unheld.map(|warning| format!("workflow `{}`, {warning}", known.name)));
     }
-    found(cli, &names(&checked), Vec::new(), &warnings)
+    found(cli, &checked, Vec::new(), &warnings)
 }
 
-fn names<'k>(known: &[&'k Known]) -> Vec<&'k Name> {
-    known.iter().map(|known| &known.name).collect()
+/// What a check was about.
+struct Checked<'k> {
+    names: Vec<&'k Name>,
+    /// The one workflow that was asked about. Without one, also the configuration.
+    only: Option<&'k Name>,
 }
 
 /// Reports the result of a check.
-fn found(cli: &Cli, checked: &[&Name], mistakes: Vec<Mistake>, warnings: &[String]) -> Result<Exit, Error> {
+fn found(
+    cli: &Cli,
+    checked: &Checked<'_>,
+    mistakes: Vec<Mistake>,
+    warnings: &[String],
+) -> Result<Exit, Error> {
     let printer = cli.printer;
     if printer.json {
         let list: Vec<_> = mistakes
@@ -126,23 +136,22 @@ fn found(cli: &Cli, checked: &[&Name], mistakes: Vec<Mistake>, warnings: &[Strin
                 })
             })
             .collect();
-        printer.json(&serde_json::json!({ "checked": checked, "mistakes": list, "warnings": warnings }));
+        printer
+            .json(&serde_json::json!({ "checked": checked.names, "mistakes": list, "warnings": warnings }));
         return Ok(if list.is_empty() { Exit::Done } else { Exit::Usage });
     }
     warnings.iter().for_each(|warning| printer.warn(warning));
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
-    if checked.is_empty() {
-        printer.data("no mistakes in the configuration");
-    } else {
-        printer.data(&format!("no mistakes in {} and the configuration", join(checked)));
-    }
+    let names: Vec<&str> = checked.names.iter().map(|name| name.as_str()).collect();
+    let names = names.join(", ");
+    printer.data(&match checked.only {
+        Some(_) => format!("no mistakes in {names}"),
+        None if names.is_empty() => "no mistakes in the configuration".to_owned(),
+        None => format!("no mistakes in {names} and the configuration"),
+    });
     Ok(Exit::Done)
-}
-
-fn join(names: &[&Name]) -> String {
-    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn is_default(project: &Project, known: &Known) -> bool {

@@ -29,7 +29,7 @@ pub use adjusted::Adjusted;
 pub use floor::Floor;
 pub use forge::Forge;
 pub use merge::{By, Merge, Method};
-pub use read::{REFERENCE, look_over, read, read_over, schema};
+pub use read::{REFERENCE, look, look_over, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Patience, Waiting};
 

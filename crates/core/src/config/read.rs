@@ -77,13 +77,22 @@ pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistak
     source.end(Some(config))
 }
 
-/// Like [`read_over`], but also returns what could be read from a file with mistakes. `None` if it is not TOML at all.
+/// Like [`read`], but also returns what could be read from a file with mistakes. `None` if it is not TOML at all.
+pub fn look(file: &str, text: &str) -> (Option<Config>, Vec<Mistake>) {
+    look_at(file, text, Config::default(), Whose::User)
+}
+
+/// Like [`look`], of a project's configuration on top of the user's.
 pub fn look_over(file: &str, text: &str, under: Config) -> (Option<Config>, Vec<Mistake>) {
+    look_at(file, text, under, Whose::Project)
+}
+
+fn look_at(file: &str, text: &str, under: Config, whose: Whose) -> (Option<Config>, Vec<Mistake>) {
     let (source, root) = match Source::parse(file, text) {
         Ok(parsed) => parsed,
         Err(Mistakes(list)) => return (None, list),
     };
-    let config = config(Table::root(&source, &root), under, Whose::Project);
+    let config = config(Table::root(&source, &root), under, whose);
     match source.end(Some(())) {
         Ok(()) => (Some(config), Vec::new()),
         Err(Mistakes(list)) => (Some(config), list),
