@@ -22,7 +22,7 @@ pub const STATES: [&str; 9] =
 /// Number of tasks to read at a time where the store cannot apply a filter by itself.
 const PAGE: u32 = 500;
 
-/// Maximum number of tasks to read for the tags that there are.
+/// Maximum number of tasks to read for the projects that there are.
 const MOST: u32 = 100_000;
 
 /// Selects the tasks to list.
@@ -82,18 +82,6 @@ impl Wanted {
             || self.search.is_some()
     }
 
-    /// Returns whether the tags alone exclude tasks of the repository.
-    fn has_only_tags(&self) -> bool {
-        let Self { project: _, state, tags: _, name, before, since, workflow, search, below } = self;
-        state.is_none()
-            && name.is_none()
-            && before.is_none()
-            && since.is_none()
-            && workflow.is_none()
-            && search.is_none()
-            && below.is_none()
-    }
-
     /// Returns whether a task matches what the store cannot filter by, as far as its summary tells.
     fn matches(&self, task: &Summary) -> bool {
         let found = |text: &String| {
@@ -122,10 +110,11 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
         before: wanted.before,
         since: wanted.since,
         below: wanted.below,
+        mentions: wanted.tags.clone(),
         // One task beyond the limit shows that there are more.
         limit: if wanted.looks_closer() { PAGE } else { limit.saturating_add(1) },
     };
-    let (mut tasks, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut tasks = Vec::new();
     'pages: loop {
         let page = store.list(&filter)?;
         let full = page.len() >= filter.limit as usize;
@@ -137,11 +126,10 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
             if !wanted.matches(&task) {
                 continue;
             }
+            // The store finds what mentions the tags; only the task says whether it has them.
             if !wanted.tags.is_empty() {
                 let tags = store.task(task.id)?.seed.wish.tags;
-                let has_all = wanted.tags.iter().all(|tag| tags.contains(tag));
-                seen.extend(tags);
-                if !has_all {
+                if !wanted.tags.iter().all(|tag| tags.contains(tag)) {
                     continue;
                 }
             }
@@ -154,8 +142,8 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
             break;
         }
     }
-    if tasks.is_empty() && !wanted.tags.is_empty() {
-        refuse_unknown_tags(store, wanted, seen)?;
+    if tasks.is_empty() {
+        refuse_unknown_tags(store, wanted)?;
     }
     let more = tasks.len() > limit as usize;
     tasks.truncate(limit as usize);
@@ -173,26 +161,30 @@ pub fn refuse_unknown_project(store: &mut dyn Store, name: &str) -> Result<(), E
     Err(Error::NoSuch { doing: "list tasks of the project", name: name.to_owned(), known })
 }
 
-/// Rejects a tag that no task has, in any state: an empty list would look like a valid answer. `seen` are known tags.
-fn refuse_unknown_tags(
-    store: &mut dyn Store,
-    wanted: &Wanted,
-    mut seen: BTreeSet<String>,
-) -> Result<(), Error> {
-    let project = wanted.project.clone();
-    // Without another filter, every task was read already.
-    let limit = if wanted.has_only_tags() { 1 } else { MOST };
-    let all = store.list(&Filter { project, ended: true, limit, ..Filter::default() })?;
-    if all.is_empty() {
-        return Ok(());
+/// Rejects a tag that no task has, in any state: an empty list would look like a valid answer.
+fn refuse_unknown_tags(store: &mut dyn Store, wanted: &Wanted) -> Result<(), Error> {
+    let mut tags_of = |mentions: &[String]| -> Result<Option<BTreeSet<String>>, Error> {
+        let (project, mentions) = (wanted.project.clone(), mentions.to_vec());
+        let newest =
+            store.list(&Filter { project, mentions, ended: true, limit: PAGE, ..Filter::default() })?;
+        let mut tags = BTreeSet::new();
+        for task in &newest {
+            tags.extend(store.task(task.id)?.seed.wish.tags);
+        }
+        Ok((!newest.is_empty()).then_some(tags))
+    };
+    for tag in &wanted.tags {
+        let found = tags_of(std::slice::from_ref(tag))?;
+        if found.is_some_and(|tags| tags.contains(tag)) {
+            continue;
+        }
+        // Without any task there is nothing to choose from.
+        let Some(known) = tags_of(&[])? else { return Ok(()) };
+        let known: Vec<String> = known.into_iter().collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Error::NoSuch { doing: "list tasks with the tag", name: tag.clone(), known });
     }
-    for task in all {
-        seen.extend(store.task(task.id)?.seed.wish.tags);
-    }
-    let Some(name) = wanted.tags.iter().find(|tag| !seen.contains(*tag)) else { return Ok(()) };
-    let known: Vec<String> =
-        if seen.is_empty() { vec!["none".to_owned()] } else { seen.into_iter().collect() };
-    Err(Error::NoSuch { doing: "list tasks with the tag", name: name.clone(), known: known.join(", ") })
+    Ok(())
 }
 
 /// Returns a task with its legs and the verdicts of its gates.

@@ -203,6 +203,8 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Only tasks with a smaller id.
     pub below: Option<TaskId>,
+    /// Only tasks whose record contains each of these as a whole string: all tasks that have them as tags, and few others.
+    pub mentions: Vec<String>,
     /// Maximum number of tasks, newest first.
     pub limit: u32,
 }

@@ -177,6 +177,12 @@ pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>)
             conditions.push(format!("{column} = {marker}{}", values.len()));
         }
     }
+    // A record is JSON text, in which a string has its quotes.
+    let find = if marker == '$' { "strpos" } else { "instr" };
+    for text in &filter.mentions {
+        values.push(serde_json::Value::from(text.as_str()).to_string());
+        conditions.push(format!("{find}(body, {marker}{}) > 0", values.len()));
+    }
     conditions.extend(filter.before.map(|moment| format!("created <= {}", moment.0)));
     conditions.extend(filter.since.map(|moment| format!("created >= {}", moment.0)));
     conditions.extend(filter.below.map(|id| format!("id < {}", id.0)));

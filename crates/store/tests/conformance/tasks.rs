@@ -82,7 +82,14 @@ pub fn lists_show_what_the_filter_asks_for_newest_first(place: &Place) {
     let both =
         Filter { project: Some("/src/app".to_owned()), state: Some("working".to_owned()), ..all.clone() };
     assert_eq!(titles(&both), ["three"]);
-    assert!(titles(&Filter { project: Some("/src/other".to_owned()), ..all }).is_empty());
+    assert!(titles(&Filter { project: Some("/src/other".to_owned()), ..all.clone() }).is_empty());
+    let mut mentions = |text: &str| titles(&Filter { mentions: vec![text.to_owned()], ..all.clone() });
+    assert_eq!(mentions("two"), ["two"]);
+    assert!(mentions("tw").is_empty() && mentions("%").is_empty(), "only a whole string counts");
+    create(&mut *store, "a \"b\" \\ ü", 0);
+    let quoted =
+        Filter { mentions: vec!["a \"b\" \\ ü".to_owned()], ended: true, limit: 10, ..Filter::default() };
+    assert_eq!(store.list(&quoted).unwrap().len(), 1);
 }
 
 pub fn summaries_follow_the_task(place: &Place) {
