@@ -77,7 +77,7 @@ fn becomes_a_request(dialect: Dialect) {
     for words in [
         "<!-- acquit: T-1 ",
         "## What was asked\n\n> Do it\n",
-        "1 files, +1 −0",
+        "1 file, +1 −0",
         "> - code: written, thanks to @\u{200b}ada, fixes #\u{200b}7",
         "| check | passed |",
         "$0.02",

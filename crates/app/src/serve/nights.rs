@@ -131,14 +131,7 @@ impl Daemon<'_> {
             if self.waits {
                 return Ok(Busy::No);
             }
-            // Started work ends by itself. Skip the rest, because nothing says how to run it. This is recorded with
-            // the end of the night: if the schedule comes back before that, the rest still runs.
-            for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
-                job.progress = Progress::Skipped {
-                    reason: "the schedule is not in the configuration any more".to_owned(),
-                };
-            }
-            return self.finish_if_over(store, night, now);
+            return self.finish_without_schedule(store, night, now);
         };
         let door = match zone(&schedule) {
             Ok(zone) if !schedule.is_open(now, &zone) => Door::Closed,
@@ -209,11 +202,20 @@ impl Daemon<'_> {
         Ok(store.keep(&night, &[])?)
     }
 
-    /// Ends a night whose schedule is gone, unless some of its work continues.
-    fn finish_if_over(&mut self, store: &mut dyn Store, night: Night, now: Timestamp) -> Result<Busy, Error> {
-        let going = standings(store, &night)?.values().any(|standing| standing.work != Work::Settled);
-        if going {
+    /// Ends a night whose schedule is gone, once the work that it started is over. Skips the rest then, because nothing
+    /// says how to run it. If the schedule comes back before that, the rest still runs.
+    fn finish_without_schedule(
+        &mut self,
+        store: &mut dyn Store,
+        mut night: Night,
+        now: Timestamp,
+    ) -> Result<Busy, Error> {
+        if standings(store, &night)?.values().any(|standing| standing.work != Work::Settled) {
             return Ok(Busy::Yes);
+        }
+        for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
+            job.progress =
+                Progress::Skipped { reason: "the schedule is not in the configuration any more".to_owned() };
         }
         self.finish(store, &night, now)?;
         Ok(Busy::Yes)

@@ -204,7 +204,7 @@ fn word(text: &str) -> Result<String, String> {
 fn metadata(text: &str) -> Result<(String, String), String> {
     use acquit_core::night::key;
     let (name, value) = key_value(text)?;
-    if [key::SCHEDULE, key::NIGHT, key::REPOSITORY, key::EARLIER, TICKET].contains(&name.as_str()) {
+    if key::ALL.contains(&name.as_str()) || name == TICKET {
         return Err(format!("`{name}` is set by acquit itself; choose another name"));
     }
     Ok((word(&name)?, word(&value)?))

@@ -2,6 +2,7 @@
 
 use acquit_core::artifact::Artifact;
 use acquit_core::leg::Leg;
+use acquit_core::night::key;
 use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task, Wish};
 use acquit_core::time::{Span, Timestamp};
@@ -180,7 +181,9 @@ impl Printer {
                     self.field("merged", &format!("into {} as {}", text::visible(branch), short(commit)));
                 }
                 Artifact::Diff(stats) => {
-                    let words = format!("{} files, +{} −{}", stats.files, stats.insertions, stats.deletions);
+                    let files = if stats.files == 1 { "file" } else { "files" };
+                    let words =
+                        format!("{} {files}, +{} −{}", stats.files, stats.insertions, stats.deletions);
                     self.field("diff", &words);
                 }
                 Artifact::Pushed { .. } => {}
@@ -290,7 +293,8 @@ fn about(wish: &Wish) -> Option<String> {
         named("complexity", wish.complexity.clone()),
         named("tags", (!wish.tags.is_empty()).then(|| wish.tags.join(" "))),
     ];
-    let others = wish.metadata.iter().map(|(name, value)| format!("{name} {value}"));
+    let others = wish.metadata.iter().filter(|(name, _)| !key::ALL.contains(&name.as_str()));
+    let others = others.map(|(name, value)| format!("{name} {value}"));
     let all: Vec<String> = own.into_iter().flatten().chain(others).collect();
     (!all.is_empty()).then(|| all.join(", "))
 }

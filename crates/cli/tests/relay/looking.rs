@@ -72,14 +72,9 @@ fn tasks_are_added_listed_and_shown() {
         serde_json::json!([])
     );
     let shown = sandbox.acquit(&["task", "show", "T-1"]).must(0);
-    for line in [
-        "T-1 Do it",
-        "with care",
-        "state     done",
-        "diff      1 files, +1 −0",
-        "in your repository",
-        "$0.01",
-    ] {
+    for line in
+        ["T-1 Do it", "with care", "state     done", "diff      1 file, +1 −0", "in your repository", "$0.01"]
+    {
         shown.said(line);
     }
     sandbox.acquit(&["task", "show", "T-9"]).must(2).said("T-9");

@@ -74,11 +74,7 @@ pub(super) fn task(parts: &Parts<'_>) -> String {
     if !wish.tags.is_empty() {
         about.push(format!("tags: {}", text::line(&wish.tags.join(", "), ENTRY_LIMIT)));
     }
-    // acquit's own notes about a night are not the author's.
-    let own = |name: &str| {
-        use crate::night::key::{EARLIER, NIGHT, REPOSITORY, SCHEDULE};
-        [EARLIER, NIGHT, REPOSITORY, SCHEDULE].contains(&name)
-    };
+    let own = |name: &str| crate::night::key::ALL.contains(&name);
     let others = wish.metadata.iter().filter(|(name, _)| !own(name)).take(ARTIFACTS);
     about.extend(others.map(|(name, value)| text::line(&format!("{name}: {value}"), ENTRY_LIMIT)));
     if !about.is_empty() {

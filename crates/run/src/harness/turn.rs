@@ -10,7 +10,7 @@ use std::time::Duration;
 use acquit_core::agent::{Fault, Session};
 use acquit_core::artifact::Artifact;
 use acquit_core::config::{Agent, Reporting};
-use acquit_core::event::{self, Body};
+use acquit_core::event::{self, Body, Level};
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
@@ -245,12 +245,14 @@ pub(super) fn run(
     let limits = &job.stage.limits;
     let allowance = Allowance::of(ctx, job)?;
     allowance.must_last()?;
+    let commands = commands(job, &agent, &launch, ctx.runtime, working_tree);
+    let has_list = commands.is_some();
     let who = Who::Agent {
         login: &launch.login,
         hosts: &launch.hosts,
         parts: &launch.parts,
         placed: &launch.placed,
-        commands: commands(job, &agent, &launch, ctx.runtime, working_tree),
+        commands,
     };
     let sandbox = ProgramSandbox::new(ctx, job, working_tree, "agent", network, &who)?;
     let settings = settings(ctx, &launch);
@@ -285,6 +287,10 @@ pub(super) fn run(
         containment: format!("{}; {}", sandbox.words(child.missing()), child.containment()),
     });
     sandbox.announce(ctx, "the agent", child.missing());
+    if has_list && sandbox.policy.is_none() {
+        let words = "the agent can run other commands than the stage's `commands`: without a sandbox, nothing refuses them";
+        ctx.notice(Level::Warning, words.to_owned());
+    }
     let hearing = agent::Hearing {
         before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
         model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
