@@ -56,8 +56,15 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// Name of the layer of the project's configuration.
+    const PROJECT: &'static str = "project";
     /// Name of the layer of a workflow file.
     pub const WORKFLOW: &'static str = "workflow";
+
+    /// Returns the name of the file in mistakes: files of the project are below its folder.
+    pub fn shown(&self) -> String {
+        if self.name == Self::PROJECT { shown(CONFIG) } else { self.path.to_string_lossy().into_owned() }
+    }
 }
 
 /// A project's files, read and checked.
@@ -278,7 +285,7 @@ impl Files {
             layers.push(Layer { name: "user", path: path.clone(), text });
         }
         let text = self.text(CONFIG)?.unwrap_or_default();
-        layers.push(Layer { name: "project", path: self.folder.join(CONFIG), text });
+        layers.push(Layer { name: Layer::PROJECT, path: self.folder.join(CONFIG), text });
         Ok(layers)
     }
 

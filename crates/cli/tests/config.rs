@@ -171,6 +171,13 @@ fn a_mistake_in_the_users_own_file_does_not_make_the_project_seem_wrong() {
     let config = common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
     sandbox.repo.write(".acquit/acquit.toml", &format!("{config}{night}"));
     sandbox.acquit(&["workflow", "check", "flow"]).must(0).said("the configuration has mistakes");
+    // It is told in the file that it is in.
+    sandbox.repo.write(".acquit/acquit.toml", &config);
+    sandbox.user_config(&format!("{}{night}", own.replace("turns = 7\n", "")));
+    sandbox
+        .acquit(&["workflow", "check"])
+        .must(2)
+        .said("config.toml:9:1: schedule `night`: unknown time zone");
 }
 
 #[test]

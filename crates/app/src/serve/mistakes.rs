@@ -7,15 +7,15 @@ use acquit_core::schedule::{Categories, Schedule};
 use acquit_core::toml_reader::{Mistake, nearest};
 use jiff::tz;
 
-use crate::project::{Known, Project};
+use crate::project::{Known, Layer, Project};
 
-/// Returns all mistakes in the order of the schedules. `text` is the file with the schedules, to point at its lines.
-pub fn mistakes(project: &Project, file: &str, text: &str) -> Vec<Mistake> {
+/// Returns all mistakes in the order of the schedules. `layers` are the files of the configuration, to point at their
+/// lines.
+pub fn mistakes(project: &Project, layers: &[Layer]) -> Vec<Mistake> {
     let mut found = Vec::new();
     for schedule in &project.config.schedules {
         let mut report = |key: &str, what: String, hint: Option<String>| {
-            let (line, column, source_line) = place(text, schedule, key);
-            found.push(Mistake { file: file.to_owned(), line, column, what, hint, source_line });
+            found.push(mistake(layers, schedule, key, what, hint));
         };
         let name = &schedule.name;
         if let Some(zone) = schedule.zone.as_deref().filter(|zone| tz::TimeZone::get(zone).is_err()) {
@@ -92,8 +92,17 @@ fn near_zone(wanted: &str) -> Option<String> {
     tz::db().available().map(|name| name.to_string()).find(|name| close(name))
 }
 
-/// Returns line, column and text of a schedule's key. If the key is not found, of the schedule's first line.
-fn place(text: &str, schedule: &Schedule, key: &str) -> (usize, usize, String) {
+/// Returns a mistake in a key of a schedule: in the last file that sets the key, or else in the one that has the schedule.
+fn mistake(layers: &[Layer], schedule: &Schedule, key: &str, what: String, hint: Option<String>) -> Mistake {
+    let places = |key: &str| {
+        layers.iter().rev().find_map(|layer| Some((layer.shown(), place(&layer.text, schedule, key)?)))
+    };
+    let (file, (line, column, source_line)) = places(key).or_else(|| places("name")).unwrap_or_default();
+    Mistake { file, line, column, what, hint, source_line }
+}
+
+/// Returns line, column and text of a schedule's key, if the file sets it.
+fn place(text: &str, schedule: &Schedule, key: &str) -> Option<(usize, usize, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let is_header = |line: &str| line.trim_start().starts_with('[');
     let value = |line: &str, key: &str| {
@@ -109,10 +118,10 @@ fn place(text: &str, schedule: &Schedule, key: &str) -> (usize, usize, String) {
             .iter()
             .any(|line| value(line, "name").is_some_and(|name| name.starts_with(&named)));
         if is_it {
-            let at = block.clone().find(|number| value(lines[*number], key).is_some()).unwrap_or(start);
+            let at = block.clone().find(|number| value(lines[*number], key).is_some())?;
             let indent = lines[at].len() - lines[at].trim_start().len();
-            return (at + 1, indent + 1, acquit_core::prompt::visible(lines[at]));
+            return Some((at + 1, indent + 1, acquit_core::prompt::visible(lines[at])));
         }
     }
-    (1, 1, String::new())
+    None
 }

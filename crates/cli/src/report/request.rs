@@ -29,7 +29,8 @@ impl Printer {
             let place = format!("{} · stage {}", text::visible(&task.seed.project.name), request.stage);
             let id = self.paint(Look::Strong, &task.id().to_string());
             self.data(&format!("{id} {title} {}", self.paint(Look::Faint, &place)));
-            let question = self.wrapped(&format!("  {}", text::visible(&request.question)), 2);
+            let question = text::visible(&request.question).replace('\n', "\n  ");
+            let question = self.wrapped(&format!("  {question}"), 2);
             self.data(&self.paint(Look::Notable, &question));
             self.request(task, request);
         }

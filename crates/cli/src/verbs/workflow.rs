@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::report::{table, text};
 use acquit_app::Error;
 use acquit_app::init::{self, Overwrite};
-use acquit_app::project::{Asked, CONFIG, FOLDER, Known, Origin, Project};
+use acquit_app::project::{Asked, FOLDER, Known, Origin, Project};
 use acquit_app::{serve, shipped};
 
 /// Runs one of the commands.
@@ -68,13 +68,12 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
         project.workflow(Some(name))?;
     }
     let checked = Checked { names: known.iter().map(|known| &known.name).collect(), only };
-    if files.layers()?.iter().any(|layer| layer.text.parse::<toml::Table>().is_err()) {
+    let layers = files.layers()?;
+    if layers.iter().any(|layer| layer.text.parse::<toml::Table>().is_err()) {
         // Without a configuration it is unknown what workflows may use, so don't check them.
         return found(cli, &checked, mistakes, &warnings);
     }
-    let file = format!("{FOLDER}/{CONFIG}");
-    let text = std::fs::read_to_string(source.top().join(&file)).unwrap_or_default();
-    mistakes.extend(serve::mistakes(&project, &file, &text));
+    mistakes.extend(serve::mistakes(&project, &layers));
     let is_sound = mistakes.is_empty();
     if only.is_some() && !is_sound {
         warnings.push("the configuration has mistakes; `acquit workflow check` lists them".to_owned());
