@@ -38,6 +38,25 @@ fn the_workflow_with_every_key_is_the_reference() {
     assert_eq!(block.trim(), reference.trim());
 }
 
+/// What the page says about a key of the configuration is what the reference says, with its value and its default.
+#[test]
+fn the_configuration_of_the_page_is_the_reference() {
+    let page = text("docs/workflows.md");
+    let (_, rest) = page.split_once("## Configuration\n").expect("a section");
+    let (block, _) = rest.split_once("```toml\n").expect("a block").1.split_once("```\n").expect("its end");
+    let parts = |line: &str| {
+        let (setting, comment) = line.split_once(" #").unwrap_or((line, ""));
+        (setting.trim().to_owned(), comment.trim().to_owned())
+    };
+    let known: Vec<(String, String)> = acquit_core::config::REFERENCE.lines().map(parts).collect();
+    for line in block.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('[')) {
+        let (setting, comment) = parts(line);
+        let same =
+            |(other, words): &&(String, String)| *other == setting && (*words == comment || words.is_empty());
+        assert!(known.iter().any(|one| same(&one)), "not as in the reference: {line}");
+    }
+}
+
 /// Returns the stages that work passes if nothing is sent back, in the order of the file.
 fn way(written: &str) -> Vec<String> {
     let workflow: toml::Table = written.parse().unwrap();

@@ -169,7 +169,9 @@ impl Printer {
     fn artifacts(self, task: &Task) {
         for artifact in &task.artifacts {
             match artifact {
-                Artifact::Plan { text } => self.field("plan", &format!("{} lines", text.lines().count())),
+                Artifact::Plan { text } => {
+                    self.field("plan", &count(&text.lines().count().to_string(), "line"))
+                }
                 Artifact::Branch { commit, published, .. } => {
                     let place = if *published { "in your repository" } else { "in the workspace" };
                     self.field("work", &format!("{} {place}", short(commit)));
@@ -181,10 +183,8 @@ impl Printer {
                     self.field("merged", &format!("into {} as {}", text::visible(branch), short(commit)));
                 }
                 Artifact::Diff(stats) => {
-                    let files = if stats.files == 1 { "file" } else { "files" };
-                    let words =
-                        format!("{} {files}, +{} −{}", stats.files, stats.insertions, stats.deletions);
-                    self.field("diff", &words);
+                    let files = count(&stats.files.to_string(), "file");
+                    self.field("diff", &format!("{files}, +{} −{}", stats.insertions, stats.deletions));
                 }
                 Artifact::Pushed { .. } => {}
                 Artifact::Report { stage, gate, path, .. } => {
@@ -282,6 +282,12 @@ impl Printer {
             }
         }
     }
+}
+
+/// Formats a number of things.
+fn count(number: &str, thing: &str) -> String {
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {thing}{ending}")
 }
 
 /// Formats a task's properties other than title and description.

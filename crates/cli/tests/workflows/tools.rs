@@ -184,6 +184,21 @@ fn a_command_that_is_not_listed_ends_the_leg_where_the_stage_says_so() {
     sandbox.acquit(&["run", "Try it"]).must(3).said("`touch x.txt`, which is not among the commands");
 }
 
+/// Where nothing refuses other commands, the log of the leg says so.
+#[test]
+fn a_list_of_commands_that_nothing_holds_is_told_in_the_log() {
+    let unheld = "the agent can run other commands than the stage's `commands`";
+    for (sandbox, told) in [("off", true), ("on", false)] {
+        let config =
+            format!("sandbox = \"{sandbox}\"\nagent = \"bot\"\n[agents.bot]\nadapter = \"command\"\n");
+        let config = config + "run = [\"sh\", \".acquit/agent.sh\"]\n";
+        let sandbox = crate::common::Sandbox::shell_by(&config, LISTED, "echo work > work.txt\n");
+        sandbox.acquit(&["run", "Try it"]).must(3);
+        let log = sandbox.acquit(&["logs", "T-1", "--all"]).must(0);
+        assert_eq!(log.out.contains(unheld), told, "{log}");
+    }
+}
+
 /// SPEC: "Turn limit".
 #[test]
 fn claude_stops_at_the_turn_limit_of_its_stage() {
