@@ -45,7 +45,8 @@ fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
     assert_eq!(listed(&["--newer-than", "1h", "--tag", "api"]), ["T-2"]);
     assert_eq!(listed(&["--older-than", "1h"]).len(), 0);
     assert_eq!(listed(&["--project", name]).len(), 2);
-    assert_eq!(listed(&["--project", "another"]).len(), 0);
+    let refused = sandbox.acquit(&["task", "list", "--project", "another"]).must(2);
+    refused.said(&format!("list tasks of the project `another`; there are: {name}"));
 
     sandbox.acquit(&["task", "add", "x", "--meta", "schedule=night"]).must(2).said("set by acquit itself");
     let events = sandbox.acquit(&["logs", "T-1", "--json", "--all"]).must(0);
