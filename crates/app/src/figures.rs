@@ -435,6 +435,7 @@ impl Figures for Compared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::LegShape;
 
     #[test]
     fn few_cases_say_little() {
@@ -454,8 +455,7 @@ mod tests {
         let standing = [Standing::Done, Standing::Failed, Standing::Working, Standing::Cancelled]
             [usize::try_from(seed % 4).unwrap()];
         let usage = Usage { input: 10, cost_micros: Some(u64::try_from(seed).unwrap()), ..Usage::default() };
-        let leg = IndexedLeg {
-            number: 1,
+        let shape = LegShape {
             stage: word("code"),
             reason: Reason::Work,
             subject: word("code"),
@@ -464,6 +464,10 @@ mod tests {
             rejected_by: Vec::new(),
             agent: Some(word(["a", "b"][usize::try_from(seed % 2).unwrap()])),
             model: Some(word("m")),
+        };
+        let leg = IndexedLeg {
+            number: 1,
+            shape: std::sync::Arc::new(shape),
             usage: Some(Box::new(usage)),
             not_before: created,
             started: Some(created),
@@ -527,7 +531,8 @@ mod tests {
     #[test]
     fn what_a_person_cancelled_did_not_fail_and_what_has_no_price_is_not_free() {
         let mut cancelled = task(1, 3);
-        cancelled.legs[0].state = leg::State::Cancelled;
+        let shape = LegShape { state: leg::State::Cancelled, ..LegShape::clone(&cancelled.legs[0].shape) };
+        cancelled.legs[0].shape = std::sync::Arc::new(shape);
         let mut unpriced = task(2, 4);
         unpriced.legs[0].usage = Some(Box::new(Usage { input: 10, ..Usage::default() }));
         let now = Timestamp(1_800_000_000_000);

@@ -24,7 +24,7 @@ use acquit_core::time::Timestamp;
 
 use crate::Error;
 
-pub use entry::{IndexedLeg, IndexedTask, Reason, StageShape, Standing, Word, repairs};
+pub use entry::{IndexedLeg, IndexedTask, LegShape, Reason, StageShape, Standing, Word, repairs};
 
 /// Maximum number of indexed tasks, newest first.
 const MOST: u32 = 50_000;
@@ -38,7 +38,8 @@ pub const PART: usize = 25;
 /// All tasks.
 #[derive(Default)]
 pub struct TaskIndex {
-    tasks: BTreeMap<TaskId, IndexedTask>,
+    /// Boxed, because half of the places in a tree are empty.
+    tasks: BTreeMap<TaskId, Box<IndexedTask>>,
     unreadable: BTreeMap<TaskId, String>,
     seen: Option<i64>,
     words: entry::Words,
@@ -181,6 +182,9 @@ impl TaskIndex {
             self.unread.pop();
             self.stored.insert(id, updated);
         }
+        if self.unread.is_empty() {
+            self.unread.shrink_to_fit();
+        }
         Ok(())
     }
 
@@ -237,7 +241,7 @@ impl TaskIndex {
         group.tasks.insert(id);
         group.version = self.changes;
         self.count_names(&new, |count| count + 1);
-        self.tasks.insert(id, new);
+        self.tasks.insert(id, Box::new(new));
     }
 
     fn count_names(&mut self, task: &IndexedTask, count: impl Fn(usize) -> usize) {
@@ -257,18 +261,18 @@ impl TaskIndex {
     }
 
     /// Returns all tasks, newest first.
-    pub fn all(&self) -> impl Iterator<Item = &IndexedTask> {
-        self.tasks.values().rev()
+    pub fn all(&self) -> impl Iterator<Item = &IndexedTask> + Clone {
+        self.tasks.values().rev().map(Box::as_ref)
     }
 
     /// Returns the tasks that have not ended, newest first.
     pub fn open(&self) -> impl Iterator<Item = &IndexedTask> {
-        self.open.iter().rev().filter_map(|id| self.tasks.get(id))
+        self.open.iter().rev().filter_map(|id| self.get(*id))
     }
 
     /// Returns the tasks that have ended, the last change first.
     pub fn ended(&self) -> impl Iterator<Item = &IndexedTask> {
-        self.ended.iter().rev().filter_map(|(_, id)| self.tasks.get(id))
+        self.ended.iter().rev().filter_map(|(_, id)| self.get(*id))
     }
 
     /// Returns the ended tasks whose last change is not older, the last change first.
@@ -278,7 +282,7 @@ impl TaskIndex {
 
     /// Returns a task.
     pub fn get(&self, id: TaskId) -> Option<&IndexedTask> {
-        self.tasks.get(&id)
+        self.tasks.get(&id).map(Box::as_ref)
     }
 
     /// Returns the groups of tasks, oldest day first.

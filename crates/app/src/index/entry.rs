@@ -21,6 +21,7 @@ pub type Word = Arc<str>;
 pub(super) struct Words {
     words: HashSet<Word>,
     shapes: HashSet<Arc<[StageShape]>>,
+    legs: HashSet<Arc<LegShape>>,
 }
 
 /// A task in short.
@@ -99,11 +100,26 @@ pub struct StageShape {
     pub repairs: bool,
 }
 
-/// A leg in short.
+/// A leg in short. Ten thousand tasks have fifty thousand legs but few different shapes, so legs share those.
 #[derive(Clone, Debug)]
 pub struct IndexedLeg {
     /// Leg number.
     pub number: u32,
+    /// What it has in common with legs of other tasks.
+    pub shape: Arc<LegShape>,
+    /// What its agent used, without the model's name; `None` if nothing.
+    pub usage: Option<Box<Usage>>,
+    /// Earliest claim time.
+    pub not_before: Timestamp,
+    /// Claim time.
+    pub started: Option<Timestamp>,
+    /// End time.
+    pub ended: Option<Timestamp>,
+}
+
+/// What a leg has in common with legs of other tasks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LegShape {
     /// Stage name.
     pub stage: Word,
     /// Why it runs.
@@ -120,18 +136,18 @@ pub struct IndexedLeg {
     pub agent: Option<Word>,
     /// Model.
     pub model: Option<Word>,
-    /// What its agent used, without the model's name; `None` if nothing.
-    pub usage: Option<Box<Usage>>,
-    /// Earliest claim time.
-    pub not_before: Timestamp,
-    /// Claim time.
-    pub started: Option<Timestamp>,
-    /// End time.
-    pub ended: Option<Timestamp>,
+}
+
+impl std::ops::Deref for IndexedLeg {
+    type Target = LegShape;
+
+    fn deref(&self) -> &LegShape {
+        &self.shape
+    }
 }
 
 /// Why a leg runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// The stage's own work.
     Work,
@@ -254,8 +270,7 @@ impl Words {
         let recheck = matches!(leg.entry.purpose, Purpose::Recheck { .. });
         let agent = at.filter(|_| is_agent && !recheck).and_then(|at| agents[at].clone());
         let (reason, subject) = purpose(&leg.entry);
-        IndexedLeg {
-            number: leg.id.number,
+        let shape = LegShape {
             stage: self.word(leg.entry.stage.as_str()),
             reason,
             subject: self.word(subject),
@@ -264,6 +279,18 @@ impl Words {
             rejected_by,
             agent,
             model: leg.usage.model.as_deref().map(|model| self.word(model)),
+        };
+        let shape = match self.legs.get(&shape) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let new = Arc::new(shape);
+                self.legs.insert(Arc::clone(&new));
+                new
+            }
+        };
+        IndexedLeg {
+            number: leg.id.number,
+            shape,
             usage: used(&leg.usage),
             not_before: leg.not_before,
             started: leg.started,
