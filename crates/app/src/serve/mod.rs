@@ -53,6 +53,8 @@ const PATROL: Duration = Duration::from_secs(5);
 const REREAD: Duration = Duration::from_secs(30);
 /// How often to reread the configuration while it is not trusted: the user may be about to trust it.
 const REREAD_UNTRUSTED: Duration = Duration::from_secs(2);
+/// How often to give memory back that is not needed.
+const GIVE_BACK: Duration = Duration::from_mins(1);
 /// How long to wait after an error of the store.
 const TROUBLE: Duration = Duration::from_secs(5);
 
@@ -111,6 +113,7 @@ struct Daemon<'d> {
     /// The dashboard process.
     web: dashboard::Web,
     patrolled: Option<Instant>,
+    gave_back: Option<Instant>,
     reread: Option<Instant>,
     /// Whether the configuration is not trusted. Then the daemon starts nothing and sends nothing until it is.
     waits: bool,
@@ -137,6 +140,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         sender: None,
         web: dashboard::Web::default(),
         patrolled: None,
+        gave_back: None,
         reread: None,
         waits: false,
         next_run: None,
@@ -173,6 +177,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
             }
             Err(error) => return Err(error),
         };
+        daemon.give_memory_back();
         sleep(store.as_mut(), pause, &interrupt);
     }
     systemd.stopping();
@@ -191,6 +196,14 @@ pub(crate) fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrup
 }
 
 impl Daemon<'_> {
+    /// Gives memory back that the start, or what was due, has needed.
+    fn give_memory_back(&mut self) {
+        if self.gave_back.is_none_or(|at| at.elapsed() >= GIVE_BACK) {
+            self.gave_back = Some(Instant::now());
+            acquit_run::process::give_back();
+        }
+    }
+
     /// Does everything that is due, and returns whether something is still in progress.
     fn look(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
         self.keep_dashboard();
