@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use acquit_core::agent::Usage;
 use acquit_core::store::{Filter, Store};
-use acquit_core::time::Span;
+use acquit_core::time::{Span, Timestamp};
 use serde::Serialize;
 
 use crate::figures::{Bill, Compared, Costs, Performance, Rate, sum};
-use crate::index::TaskIndex;
+use crate::index::{IndexedTask, TaskIndex};
 use crate::{App, Error};
 
 /// Selects the tasks to count.
@@ -71,17 +71,22 @@ pub fn stats(app: &App, store: &mut dyn Store, which: Which) -> Result<Stats, Er
         list.retain(|task| now.since(task.created) <= since.duration());
     }
     let index = TaskIndex::of(store, list.iter().map(|task| task.id))?;
-    let costs: Costs = sum(index.all(), now);
-    let compared: Compared = sum(index.all(), now);
+    Ok(Stats { more, ..of(index.all(), now) })
+}
+
+/// Computes the statistics of these tasks.
+pub fn of<'t>(tasks: impl Iterator<Item = &'t IndexedTask> + Clone, now: Timestamp) -> Stats {
+    let costs: Costs = sum(tasks.clone(), now);
+    let compared: Compared = sum(tasks, now);
     let contender = |((agent, model), results): ((String, String), Performance)| Contender {
         agent,
         model,
         rate: results.rate(),
         results,
     };
-    Ok(Stats {
+    Stats {
         tasks: costs.all.count,
-        more,
+        more: false,
         cost_micros: costs.all.cost_micros,
         usage: costs.all.usage,
         projects: costs.projects,
@@ -89,5 +94,5 @@ pub fn stats(app: &App, store: &mut dyn Store, which: Which) -> Result<Stats, Er
         agents: costs.agents,
         models: costs.models,
         compared: compared.agents.into_iter().map(contender).collect(),
-    })
+    }
 }

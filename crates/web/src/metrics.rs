@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acquit_app::Error;
-use acquit_app::index::{PART, Standing, TaskIndex};
+use acquit_app::index::{Standing, TaskIndex};
 use acquit_core::fleet::SeenWorker;
 use acquit_core::leg;
 use acquit_core::store::{Lease, Store};
@@ -53,14 +53,8 @@ fn collect(shared: &Shared, store: &mut dyn Store) -> Result<String, Error> {
     let now = store.now()?;
     let leases: Vec<Lease> = store.running()?.into_iter().map(|(_, lease)| lease).collect();
     let workers = store.workers()?;
-    loop {
-        let mut index = shared.index(store)?;
-        // Counters must not start low and grow: read all tasks first, in parts, so that pages need not wait for all.
-        if index.unread() == 0 {
-            return Ok(render(&index, &leases, &workers, now));
-        }
-        index.read_more(store, PART)?;
-    }
+    // Counters must not start low and grow, so all tasks are read first.
+    Ok(render(&*shared.whole_index(store)?, &leases, &workers, now))
 }
 
 /// The metric families of a response, written one after another.

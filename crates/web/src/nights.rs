@@ -57,6 +57,7 @@ fn schedule(one: &Scheduled, now: Timestamp, role: Role) -> Markup {
                 h2 { (one.name) }
                 p.meta { span { code { (words::line(&one.cron, 60)) } " " (words::line(zone.unwrap_or("this machine's time"), 60)) } span { a href={ "/workflows/" (one.workflow) } { (one.workflow) } } span { @if one.repositories == ["."] { "this repository" } @else { (words::line(&one.repositories.join(", "), 160)) } } }
                 div.acts {
+                    @if role.may_act() { form method="post" action={ "/nights/" (one.name) "/run" } { button.btn.s aria-label={ "Run " (one.name) " now" } { "Run now" } } }
                     @match one.paused {
                         None | Some(Paused::ByPerson) if !role.may_act() => span.hint { @if one.paused.is_some() { "paused" } },
                         None => form method="post" action={ "/nights/" (one.name) "/pause" } { button.btn.s { "Pause" } },

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use acquit_app::index::{PART, Standing};
-use acquit_app::{Error, schedules};
+use acquit_app::{Error, schedules, serve};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store::{Follow, Store};
 use axum::Extension;
@@ -44,8 +45,8 @@ pub fn routes() -> axum::Router<Arc<Shared>> {
         .route("/tasks/{id}/{action}", post(act))
 }
 
-/// Reads all tasks, and the background of open requests, so that no page has to wait for it. Other pages are served
-/// between the parts.
+/// Reads all tasks, the background of open requests and the sums of figures, and examines the machine, so that no page
+/// has to wait for it. Other pages are served between the parts.
 pub async fn warm(shared: Arc<Shared>) {
     if shared.warming.swap(true, Ordering::Relaxed) {
         return;
@@ -59,9 +60,13 @@ pub async fn warm(shared: Arc<Shared>) {
 /// Returns the error that ended it, if one did.
 async fn read_all(shared: &Arc<Shared>) -> Option<Error> {
     loop {
+        // A page that waits for the index comes first. A lock alone would let the next part overtake it.
+        while shared.wanted.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         let held = Arc::clone(shared);
         let read = shared.pool.run(move |_, store| {
-            let mut index = held.index(store)?;
+            let mut index = held.unwaited(store)?;
             index.read_more(store, PART)?;
             Ok(index.unread())
         });
@@ -72,9 +77,18 @@ async fn read_all(shared: &Arc<Shared>) -> Option<Error> {
         }
     }
     let held = Arc::clone(shared);
-    let read = shared.pool.run(move |_, store| inbox::content(&held, store, Role::Viewer).map(drop)).await;
+    let read = shared.pool.run(move |_, store| {
+        inbox::content(&held, store, Role::Viewer)?;
+        workflows::content(&held, store, None)?;
+        costs::content(&held, store, &costs::Wanted::default())?;
+        agents::content(&held, store, &costs::Wanted::default()).map(drop)
+    });
+    let read = read.await;
     // Open pages no longer have to say that tasks are missing.
     shared.live.printed();
+    if shared.examined.is_old((shared.app.runtime.now)()) {
+        examine(shared).await;
+    }
     read?.err()
 }
 
@@ -236,8 +250,29 @@ async fn show_settings(
     show(shared, headers, Place::Still, move |shared, store| settings::content(shared, store, &query)).await
 }
 
-async fn show_doctor(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Still, |shared, _| Ok(doctor::content(&shared.app))).await
+async fn show_doctor(
+    State(shared): Held,
+    headers: HeaderMap,
+    Query(query): Query<doctor::Wanted>,
+) -> Response {
+    let held = Arc::clone(&shared);
+    let make =
+        move |shared: &Shared, _: &mut dyn Store| Ok(doctor::content(&shared.examined, &shared.app, &query));
+    let response = show(shared, headers, Place::Still, make).await;
+    if held.examined.is_old((held.app.runtime.now)()) {
+        tokio::spawn(async move { examine(&held).await });
+    }
+    response
+}
+
+/// Examines the machine for the doctor's page.
+async fn examine(shared: &Arc<Shared>) {
+    let held = Arc::clone(shared);
+    let job = move |app: &acquit_app::App, _: &mut dyn Store| {
+        held.examined.examine(app);
+        Ok::<_, Error>(())
+    };
+    shared.pool.run(job).await;
 }
 
 /// Parses a task id in a URL, or returns the page that says that there is none.
@@ -369,23 +404,24 @@ async fn add(
     show_as(shared, headers, Place::Still, StatusCode::BAD_REQUEST, again).await
 }
 
-/// Pauses or resumes a schedule.
+/// Pauses or resumes a schedule, or begins a night of it.
 async fn follow(
     State(shared): Held,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Path((name, action)): Path<(String, String)>,
 ) -> Response {
-    let wanted = match action.as_str() {
-        "pause" => Some(Follow::No),
-        "resume" => Some(Follow::Yes),
-        _ => None,
-    };
-    let (Some(wanted), Ok(name)) = (wanted, name.parse::<Name>()) else {
-        let text = "A schedule can be paused and resumed.".to_owned();
+    let known = ["pause", "resume", "run"].contains(&action.as_str());
+    let Some(name) = name.parse::<Name>().ok().filter(|_| known) else {
+        let text = "A schedule can be run, paused and resumed.".to_owned();
         return tell(&shared, &headers, StatusCode::BAD_REQUEST, "Nothing was done", text, None).await;
     };
-    match shared.run_as(&caller, move |app, store| schedules::follow(app, store, &name, wanted)).await {
+    let done = shared.run_as(&caller, move |app, store| match action.as_str() {
+        "pause" => schedules::follow(app, store, &name, Follow::No),
+        "resume" => schedules::follow(app, store, &name, Follow::Yes),
+        _ => serve::begin_by_hand(store, &serve::Home::read(app)?.trusted()?, &name, None).map(drop),
+    });
+    match done.await {
         Some(Ok(())) => Redirect::to("/nights").into_response(),
         Some(Err(error)) => {
             show_as(shared, headers, Place::Still, StatusCode::OK, move |_, _| Err(error)).await

@@ -1,8 +1,8 @@
 //! Threads that use the store. The store's calls block, so a few threads make them. Each has its own connection, which
 //! it opens on first use and closes after a period without use.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use acquit_app::{App, Error};
@@ -37,23 +37,29 @@ type Job = Box<dyn FnOnce(&App, &mut dyn Store) -> Connection + Send>;
 /// A job, and a callback for the case that the store cannot be opened.
 type Asked = (Job, Box<dyn FnOnce(Error) + Send>);
 
-/// A few threads with a store each.
+/// Jobs that wait for a thread. Each thread waits by itself, so that each notices that it is not used.
+#[derive(Default)]
+struct Queue {
+    jobs: Mutex<VecDeque<Asked>>,
+    added: Condvar,
+}
+
+/// A few threads with a store each. They live as long as the process.
 #[derive(Clone)]
-pub struct Pool(Sender<Asked>);
+pub struct Pool(Arc<Queue>);
 
 impl Pool {
     /// Starts the threads.
     pub fn start(app: &Arc<App>) -> std::io::Result<Self> {
-        let (sender, receiver) = channel();
-        let receiver = Arc::new(Mutex::new(receiver));
+        let queue = Arc::new(Queue::default());
         for number in 0..THREADS {
-            let (app, receiver) = (Arc::clone(app), Arc::clone(&receiver));
+            let (app, queue) = (Arc::clone(app), Arc::clone(&queue));
             std::thread::Builder::new()
                 .name(format!("store-{number}"))
                 .stack_size(1024 * 1024)
-                .spawn(move || work(&app, &receiver))?;
+                .spawn(move || work(&app, &queue))?;
         }
-        Ok(Self(sender))
+        Ok(Self(queue))
     }
 
     /// Runs a job with the store on one of the threads. `None` if the job panicked.
@@ -77,25 +83,31 @@ impl Pool {
             tell(done);
             if broken { Connection::Broken } else { Connection::Good }
         };
-        self.0.send((Box::new(job), Box::new(move |error| refuse(Err(error.into()))))).ok()?;
+        self.0.add((Box::new(job), Box::new(move |error| refuse(Err(error.into())))));
         receiver.await.ok()
     }
 }
 
-fn work(app: &App, receiver: &Mutex<Receiver<Asked>>) {
+impl Queue {
+    fn add(&self, asked: Asked) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push_back(asked);
+        self.added.notify_one();
+    }
+
+    /// Returns the next job; `None` if there was none for a while.
+    fn next(&self) -> Option<Asked> {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.added.wait_timeout_while(jobs, IDLE, |jobs| jobs.is_empty());
+        waited.unwrap_or_else(PoisonError::into_inner).0.pop_front()
+    }
+}
+
+fn work(app: &App, queue: &Queue) {
     let mut open: Option<Box<dyn Store>> = None;
     loop {
-        let asked = {
-            let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-            receiver.recv_timeout(IDLE)
-        };
-        let (job, refuse) = match asked {
-            Ok(asked) => asked,
-            Err(RecvTimeoutError::Timeout) => {
-                open = None;
-                continue;
-            }
-            Err(RecvTimeoutError::Disconnected) => return,
+        let Some((job, refuse)) = queue.next() else {
+            open = None;
+            continue;
         };
         let mut store = match open.take().map_or_else(|| app.store(), Ok) {
             Ok(store) => store,

@@ -1,6 +1,7 @@
 //! The server: its routes, the guard in front of them, and its startup.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ use crate::listen;
 use crate::live::Live;
 use crate::page::Theme;
 use crate::pool::Pool;
-use crate::shared::{Client, Held, Shared, failed, told};
+use crate::shared::{Client, Held, Shared, Sums, failed, told};
 use crate::{actions, answer_link, login, metrics, pages};
 
 /// Default port. If it is taken and was not requested explicitly, another one is used.
@@ -52,6 +53,9 @@ const HEADERS: [(&str, &str); 7] = [
 /// Rate limit for wrong tokens, links or cookies from one address.
 const GUESSES: Rate = Rate { burst: 20, every: Duration::from_secs(3) };
 
+/// After this time without a request, memory is given back. Unused connections to the store are closed by then.
+const QUIET: Duration = Duration::from_secs(40);
+
 /// How to serve the dashboard.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -64,6 +68,7 @@ pub struct Options {
 /// Serves until the process ends. Calls `ready` with the login link as soon as the server listens.
 pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Result<(), Error> {
     let Options { listen: wanted, exposure } = options;
+    acquit_run::process::share_heap();
     let listener = listen(wanted, &exposure)?;
     let address =
         listener.local_addr().map_err(|source| Error::Listen { address: PORT.to_string(), source })?;
@@ -87,7 +92,10 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         guard,
         diffs: Diffs::default(),
         tasks: Mutex::default(),
-        warming: std::sync::atomic::AtomicBool::new(false),
+        warming: AtomicBool::new(false),
+        wanted: AtomicUsize::new(0),
+        requested: AtomicBool::new(true),
+        examined: crate::doctor::Examined::default(),
         sums: Mutex::default(),
         requests: crate::background::Requests::default(),
         guesses: Limiter::new(GUESSES),
@@ -100,10 +108,28 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
             tokio::spawn(pages::warm(Arc::clone(&shared)));
+            tokio::spawn(give_memory_back(Arc::clone(&shared)));
             ready(&first);
             listen::serve(listener, tls, router(shared)).await
         })
         .map_err(threads)
+}
+
+/// Gives memory back whenever a while has passed without a request.
+async fn give_memory_back(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(QUIET).await;
+        if shared.requested.swap(false, Ordering::Relaxed) {
+            continue;
+        }
+        // Sums are made again in milliseconds.
+        *shared.sums() = Sums::default();
+        acquit_run::process::give_back();
+        // It needs no more until somebody comes back.
+        while !shared.requested.load(Ordering::Relaxed) {
+            tokio::time::sleep(QUIET).await;
+        }
+    }
 }
 
 /// Creates a login link for the server that was started last.
@@ -207,6 +233,7 @@ const OPEN: [&str; 4] = ["/login", "/style.css", "/live.js", "/icon.svg"];
 /// The guard in front of every page and the API: checks the caller, the origin and the role, and sets the headers of
 /// the response.
 async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
+    shared.requested.store(true, Ordering::Relaxed);
     let api = request.uri().path() == "/api" || request.uri().path().starts_with("/api/");
     let path = request.uri().path();
     // A link that answers writes its own line, without its ticket.

@@ -1,11 +1,11 @@
 //! State shared by all HTTP requests, and error pages.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acquit_app::figures::{Compared, Costs, Folded, midnight};
 use acquit_app::flow::Flow;
-use acquit_app::index::TaskIndex;
+use acquit_app::index::{PART, TaskIndex};
 use acquit_app::{App, Error, Kind};
 use acquit_core::store::Store;
 use axum::extract::{Request, State};
@@ -15,6 +15,7 @@ use axum::response::{Html, IntoResponse, Response};
 use crate::access::{Caller, Guard, Limiter, Role};
 use crate::background::Requests;
 use crate::diffs::Diffs;
+use crate::doctor::Examined;
 use crate::listen::Peer;
 use crate::live::Live;
 use crate::page::{self, Theme};
@@ -36,6 +37,12 @@ pub struct Shared {
     pub tasks: Mutex<TaskIndex>,
     /// Whether tasks are being read in the background.
     pub warming: AtomicBool,
+    /// Whether there was a request since somebody looked.
+    pub requested: AtomicBool,
+    /// How many pages wait for the index.
+    pub wanted: AtomicUsize,
+    /// What the machine can enforce.
+    pub examined: Examined,
     /// Sums over the tasks in the index.
     pub sums: Mutex<Sums>,
     /// Background of open requests to people.
@@ -109,6 +116,25 @@ impl Shared {
 
     /// Returns the index of tasks. Open tasks and those of today are up to date; older ones may still be unread.
     pub fn index(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        let index = self.unwaited(store);
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        index
+    }
+
+    /// Returns the index with all tasks. Reads those that are still unread, in parts, so that pages need not wait for all.
+    pub fn whole_index(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
+        loop {
+            let mut index = self.index(store)?;
+            if index.unread() == 0 {
+                return Ok(index);
+            }
+            index.read_more(store, PART)?;
+        }
+    }
+
+    /// Returns the index of tasks for somebody who lets pages go first.
+    pub fn unwaited(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
         let today = midnight(store.now()?);
         let mut index = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         index.refresh(store)?;

@@ -123,13 +123,22 @@ fn a_role_allows_what_it_says_and_ends_with_its_token() {
     // Every write is in the log with who asked for it, whether it was done or not.
     let (_, log) = admin.api("GET", "/audit?limit=500", None);
     let entry = |actor: &str, status: u64| {
-        log.as_array().unwrap().iter().any(|entry| {
+        log["items"].as_array().unwrap().iter().any(|entry| {
             entry["actor"] == actor
                 && entry["status"] == status
                 && entry["request"] == "POST /api/v1/tasks/T-1/cancel"
         })
     };
     assert!(entry("ci", 200) && entry("eve", 403), "{log}");
+    // Page by page it has the same entries.
+    let (mut cursor, mut paged) = (String::new(), Vec::new());
+    loop {
+        let (_, page) = admin.api("GET", &format!("/audit?limit=2{cursor}"), None);
+        paged.extend(page["items"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(Some(&paged), log["items"].as_array());
     // A token that is removed is out at once, and so is its browser.
     sandbox.acquit(&["token", "remove", "ann"]).must(0);
     sandbox.acquit(&["token", "remove", "eve"]).must(0);

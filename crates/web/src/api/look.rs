@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use acquit_app::figures::Bill;
-use acquit_app::stats::{self, Which};
+use acquit_app::stats;
 use acquit_app::{doctor, settings};
 use acquit_core::store::Filter;
-use acquit_core::time::{Span, Timestamp};
+use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 use acquit_run::agent::{Facts, discovery};
 use acquit_run::sandbox::machine::{Need, State};
@@ -18,7 +18,7 @@ use super::audit;
 use super::problem::Problem;
 use super::route::{At, Context, Route, get};
 use super::schema::{answer, input};
-use super::types::{Moment, Nothing, Project};
+use super::types::{Moment, Nothing, Page, Project};
 use crate::access::{Files, Role};
 
 /// Maximum number of tasks to search for the projects they belong to.
@@ -54,10 +54,12 @@ input! {
         project: Option<String> = { "minLength": 1, "maxLength": 4096 },
     }
 
-    /// Limits the number of items.
-    LimitQuery {
+    /// Selects entries of the audit log.
+    AuditQuery {
         /// Maximum number of items.
         limit: Option<u32> = { "minimum": 1, "maximum": 500 },
+        /// `next` of the previous page.
+        cursor: Option<String> = { "pattern": "^[0-9]{1,18}-[0-9]{1,9}$" },
     }
 
     /// Selects the tasks to count.
@@ -386,9 +388,14 @@ fn contender(one: stats::Contender) -> Contender {
 }
 
 fn costs(cx: &mut Context<'_>, _: &At, query: StatsQuery) -> Result<Stats, Problem> {
-    let since = query.days.map(|days| Span::from(u64::from(days) * 86_400_000));
-    let which = Which { all_projects: true, since, limit: query.limit.unwrap_or(1_000) };
-    let stats = stats::stats(cx.app, cx.store, which)?;
+    let now = cx.store.now()?;
+    let since = query.days.map(|days| Timestamp(now.0 - i64::from(days) * 86_400_000));
+    let most = query.limit.unwrap_or(1_000) as usize;
+    let stats = {
+        let index = cx.shared.whole_index(cx.store)?;
+        let tasks = index.all().filter(|task| since.is_none_or(|since| task.created >= since));
+        stats::Stats { more: tasks.clone().nth(most).is_some(), ..stats::of(tasks.take(most), now) }
+    };
     let groups = |groups: BTreeMap<String, Bill>| {
         let group = |(name, group): (String, Bill)| {
             let shown = Group {
@@ -501,10 +508,10 @@ fn tokens(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Vec<Token>, Proble
         role: token.role.name().to_owned(),
         created: token.created.into(),
     };
-    Ok(cx.guard.tokens().list()?.into_iter().map(token).collect())
+    Ok(cx.shared.guard.tokens().list()?.into_iter().map(token).collect())
 }
 
-fn audit_log(cx: &mut Context<'_>, _: &At, query: LimitQuery) -> Result<Vec<AuditEntry>, Problem> {
+fn audit_log(cx: &mut Context<'_>, _: &At, query: AuditQuery) -> Result<Page<AuditEntry>, Problem> {
     let files = Files::below(&cx.app.surroundings.home);
     let entry = |entry: audit::Entry| AuditEntry {
         at: Timestamp(entry.at.0).into(),
@@ -514,5 +521,7 @@ fn audit_log(cx: &mut Context<'_>, _: &At, query: LimitQuery) -> Result<Vec<Audi
         status: u32::from(entry.status),
     };
     let limit = usize::try_from(query.limit.unwrap_or(100)).unwrap_or(100);
-    Ok(audit::newest(&files, limit)?.into_iter().map(entry).collect())
+    let after = query.cursor.as_deref().and_then(audit::Cursor::parse);
+    let (entries, next) = audit::newest(&files, after, limit)?;
+    Ok(Page { items: entries.into_iter().map(entry).collect(), next: next.map(audit::Cursor::text) })
 }

@@ -337,7 +337,7 @@ async fn perform(shared: &Arc<Shared>, caller: &Caller, asked: Asked) -> Result<
             }
         };
         let reserved = claim.as_ref().and_then(|claim| claim.task);
-        let mut context = Context { app: &own, store, caller: &caller, guard: &held.guard, reserved };
+        let mut context = Context { app: &own, store, caller: &caller, shared: &held, reserved };
         let result = route.run(&mut context, &at, input);
         let (status, mut body) = match result {
             Ok(body) => (200, body),

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::schema::{Schema, Schemas};
-use crate::access::{Caller, Guard, Role};
+use crate::access::{Caller, Role};
+use crate::shared::Shared;
 
 /// Context of a handler.
 pub struct Context<'c> {
@@ -23,8 +24,8 @@ pub struct Context<'c> {
     pub store: &'c mut dyn Store,
     /// The caller.
     pub caller: &'c Caller,
-    /// Access control.
-    pub guard: &'c Guard,
+    /// The state of the server.
+    pub shared: &'c Shared,
     /// The id reserved for a task, if the request has an idempotency key.
     pub reserved: Option<TaskId>,
 }

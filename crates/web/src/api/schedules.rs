@@ -3,12 +3,12 @@
 use acquit_app::serve::{self, Home};
 use acquit_core::night::{Record, State as NightState};
 use acquit_core::store::{Follow, Nights};
+use acquit_core::time::Timestamp;
 
-use super::look::LimitQuery;
 use super::problem::Problem;
 use super::route::{At, Context, Route, get, post};
 use super::schema::{answer, input};
-use super::types::{Moment, Nothing};
+use super::types::{Moment, Nothing, Page};
 
 /// Returns the routes.
 pub fn routes() -> Vec<Route> {
@@ -31,7 +31,18 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
+/// Maximum number of nights of a schedule to look through.
+const NIGHTS: u32 = 10_000;
+
 input! {
+    /// Selects nights.
+    NightsQuery {
+        /// Maximum number of items.
+        limit: Option<u32> = { "minimum": 1, "maximum": 500 },
+        /// `next` of the previous page.
+        cursor: Option<String> = { "pattern": "^[0-9]{1,18}$" },
+    }
+
     /// Options of a night.
     RunSchedule {
         /// Category. Defaults to today's.
@@ -134,12 +145,20 @@ fn schedules(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Vec<Schedule>, 
     Ok(all)
 }
 
-fn nights(cx: &mut Context<'_>, at: &At, query: LimitQuery) -> Result<Vec<Night>, Problem> {
+fn nights(cx: &mut Context<'_>, at: &At, query: NightsQuery) -> Result<Page<Night>, Problem> {
     let home = Home::look(cx.app)?;
     let name = at.name()?;
     home.schedule(&name)?;
-    let nights = cx.store.nights(&Nights::Of(home.project(), name), query.limit.unwrap_or(50))?;
-    nights.iter().map(|night| shown(cx, &home, night)).collect()
+    let limit = query.limit.unwrap_or(50) as usize;
+    let before = query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).map(Timestamp);
+    // Without a cursor, the store gives one more than the page has.
+    let most = if before.is_some() { NIGHTS } else { query.limit.unwrap_or(50) + 1 };
+    let mut nights = cx.store.nights(&Nights::Of(home.project(), name), most)?;
+    nights.retain(|night| before.is_none_or(|before| night.nominal < before));
+    let next =
+        nights.get(limit - 1).filter(|_| nights.len() > limit).map(|night| night.nominal.0.to_string());
+    let items = nights.iter().take(limit).map(|night| shown(cx, &home, night)).collect::<Result<_, _>>()?;
+    Ok(Page { items, next })
 }
 
 fn shown(cx: &mut Context<'_>, home: &Home, night: &acquit_core::night::Night) -> Result<Night, Problem> {
