@@ -357,25 +357,30 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
         let own = || Some(top.file_name()?.to_string_lossy().into_owned());
         let named = (repository == ".").then(own).flatten();
         let repository = named.as_ref().unwrap_or(repository);
-        let left = |reason: String| morning_report::Entry {
+        let without = |result: morning_report::Result| morning_report::Entry {
             repository: repository.clone(),
             task: None,
             category: None,
             fallback_from: None,
-            result: morning_report::Result::Skipped { reason },
+            result,
             change: None,
             usage: acquit_core::agent::Usage::default(),
             took: None,
         };
+        let left = |reason: String| without(morning_report::Result::Skipped { reason });
+        let not_begun = || match night.state {
+            State::Queued | State::Running => without(morning_report::Result::Working),
+            State::Over | State::Skipped { .. } => left("it was never begun".to_owned()),
+        };
         all.push(match progress {
-            Progress::Todo => left("it was never begun".to_owned()),
+            Progress::Todo => not_begun(),
             Progress::Skipped { reason } => left(reason.clone()),
             Progress::Task { task: id } | Progress::Again { task: id } => {
                 let task = match store.task(*id) {
                     Ok(task) => task,
                     // The id was reserved, but the task was never created.
                     Err(store::Error::NoTask(_)) => {
-                        all.push(left("it was never begun".to_owned()));
+                        all.push(not_begun());
                         continue;
                     }
                     Err(error) => return Err(error.into()),

@@ -126,6 +126,35 @@ fn pages_of_a_list_follow_each_other_and_filters_hold() {
 }
 
 #[test]
+fn a_night_begun_by_http_is_under_way_and_its_pages_follow_each_other() {
+    let schedule = "[[schedule]]\nname = \"night\"\ncron = \"0 0 29 2 *\"\nworkflow = \"flow\"\n";
+    let sandbox = Sandbox::new(&format!("{}{schedule}", common::SCRIPTED), common::CODE, super::ASKS);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let ci = client(&sandbox, &served, "ci", "operator");
+    let mut begun = Vec::new();
+    for _ in 0..3 {
+        let (status, night) = ci.api("POST", "/schedules/night/run", Some(&json!({})));
+        assert_eq!((status, &night["state"]), (200, &json!("running")), "{night}");
+        let result = &night["results"][0];
+        assert_eq!((&result["outcome"], &result["reason"]), (&json!("WORKING"), &json!(null)), "{night}");
+        begun.push(night["at"].clone());
+    }
+    begun.reverse();
+    let (_, first) = ci.api("GET", "/schedules/night/nights?limit=2", None);
+    let cursor = first["next"].as_str().expect("there is one more").to_owned();
+    let (_, rest) = ci.api("GET", &format!("/schedules/night/nights?limit=2&cursor={cursor}"), None);
+    assert_eq!(rest["next"], json!(null), "{rest}");
+    let pages = [&first, &rest].map(|page| page["items"].as_array().unwrap().clone()).concat();
+    assert_eq!(pages.iter().map(|night| night["at"].clone()).collect::<Vec<_>>(), begun);
+    // The same by a button.
+    let browser = served.browser();
+    let page = browser.get("/nights");
+    assert!(page.body.contains(">Run now</button>"), "{}", page.body);
+    assert_eq!(browser.submit(&page, "/nights/night/run", &[]).status, 303);
+    assert_eq!(browser.get("/nights").body.matches(">by hand<").count(), 4);
+}
+
+#[test]
 fn a_repeated_request_is_done_once_even_if_the_server_dies_in_between() {
     let sandbox = Sandbox::scripted(common::CODE, super::ASKS);
     let served = Served::start(&sandbox, &[]);
