@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use crate::access::{Caller, Role};
 use crate::actions::{Action, Fields};
-use crate::request::{self, Sent, Subject};
+use crate::request::{self, Draft, Sent, Subject};
 use crate::shared::{Client, Held, Shared, failed, told};
 use crate::{api, page, words};
 
@@ -49,7 +49,7 @@ pub async fn show(
             Ok(link) => link,
             Err(why) => return Ok(Err(why)),
         };
-        content(&held, store, &link, &ticket, query.choice).map(Ok)
+        content(&held, store, &link, &ticket, query.choice, Draft::default()).map(Ok)
     });
     match done.await {
         Some(Ok(Ok(body))) => Html(page::outside("Answer", body)).into_response(),
@@ -73,6 +73,7 @@ fn content(
     link: &AnswerLink,
     ticket: &str,
     choice: Option<usize>,
+    draft: Draft<'_>,
 ) -> Result<Markup, Error> {
     let task = store.task(link.task)?;
     let request = match &task.state {
@@ -83,13 +84,13 @@ fn content(
     let sent = Sent::Link(ticket);
     let chosen = choice.and_then(|number| request::confirmation(&task, request, number, sent));
     Ok(html! {
-        div.head {
+        @if let Some(why) = draft.why() { div.head role="alert" { h1 { "Nothing was sent" } p.lede { (words::text(why)) } } } @else { div.head {
             h1 { (request::headline(&task, request)) }
             p.lede { "Nothing is answered until you press a button here. The first answer counts." }
-        }
+        } }
         @if let Some(chosen) = &chosen { section.panel aria-label="Your choice" { div.panel-body { (chosen) } } }
         @if chosen.is_some() { h2 { "Or answer otherwise" } }
-        article.panel.asks { (request::article(&task, request, &subject, sent, now)) }
+        article.panel.asks { (request::drafted(&task, request, &subject, sent, draft, now)) }
     })
 }
 
@@ -101,7 +102,8 @@ pub async fn answer(
     Path((ticket, verb)): Path<(String, String)>,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
-    let read = shared.pool.run(move |app, store| read(app, store, &ticket));
+    let given = ticket.clone();
+    let read = shared.pool.run(move |app, store| read(app, store, &given));
     let link = match read.await {
         Some(Ok(Ok(link))) => link,
         Some(Ok(Err(why))) => return refused(&shared, &client, why),
@@ -109,10 +111,24 @@ pub async fn answer(
         None => return failed(None),
     };
     // A link answers its own request, and does nothing else.
-    let action = match Action::read(&verb, &Fields(fields)) {
+    let fields = Fields(fields);
+    let action = match Action::read(&verb, &fields) {
         Ok(Action::Reply { seen, reply }) if seen.request == link.request => Action::Reply { seen, reply },
-        _ => {
-            let text = "The form lacks something: choose an option or write an answer, and send it again.";
+        Err(lacks) => {
+            let held = Arc::clone(&shared);
+            let again = shared.pool.run(move |_, store| {
+                content(&held, store, &link, &ticket, None, Draft::new(&fields, Some(&lacks)))
+            });
+            return match again.await {
+                Some(Ok(body)) => {
+                    (StatusCode::BAD_REQUEST, Html(page::outside("Answer", body))).into_response()
+                }
+                Some(Err(error)) => closed(&error),
+                None => failed(None),
+            };
+        }
+        Ok(_) => {
+            let text = "A link answers the request that it was made for, and does nothing else.";
             return told(StatusCode::BAD_REQUEST, "Nothing was done", text, None);
         }
     };

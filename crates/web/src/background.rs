@@ -12,7 +12,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
 use acquit_core::task::Task;
 use acquit_core::time::Timestamp;
-use acquit_core::workflow::Workflow;
+use acquit_core::workflow::{Work, Workflow};
 
 use crate::page::Sign;
 
@@ -47,6 +47,13 @@ type Known = (u32, String, Arc<Background>);
 pub struct Requests(Mutex<BTreeMap<TaskId, Known>>);
 
 impl Background {
+    /// Returns whether an agent reads a note where an answer leads. Nobody reads one that goes to a merge, for example.
+    pub fn has_agent(&self, leads: Option<&Leads>) -> bool {
+        let Some(Leads::Stage { stage, .. }) = leads else { return false };
+        let found = self.workflow.stages.iter().find(|known| known.name.as_str() == stage);
+        found.is_some_and(|stage| matches!(stage.work, Work::Agent(_)))
+    }
+
     /// Returns the stage that a rejection leads back to, if it leads to one.
     pub fn sends_back(&self, task: &Task) -> Option<String> {
         let rejected = Answer::Reject { reason: String::new() };

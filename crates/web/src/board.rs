@@ -351,7 +351,7 @@ pub fn what(task: &Task, last: Option<(leg::State, Timestamp)>, now: Timestamp) 
             },
             State::Ended { end } => {
                 @match end {
-                    End::Done => (words::line(task.headline(), 160)),
+                    End::Done => (words::line(&came_to(task), 160)),
                     End::Failed { reason } => (words::line(reason, 160)),
                     End::NoImprovement => "nothing found to improve",
                     End::Cancelled { by } => { "cancelled by " (words::line(&by.to_string(), 60)) },
@@ -359,6 +359,13 @@ pub fn what(task: &Task, last: Option<(leg::State, Timestamp)>, now: Timestamp) 
             },
         }
     }
+}
+
+/// Returns the title of finished work; what its agents said last, if it has the title of the task.
+fn came_to(task: &Task) -> String {
+    let headline = task.headline();
+    let said = || task.account().into_iter().last();
+    if headline == task.seed.wish.title { said().unwrap_or_default() } else { headline.to_owned() }
 }
 
 fn draw(card: &Card<'_>, now: Timestamp) -> Markup {

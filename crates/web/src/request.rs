@@ -41,7 +41,7 @@ impl Subject {
         let background = shared.requests.get(store, task, request)?;
         // A diff that cannot be shown must not hide the question.
         let diff = if decides && task.tip != task.base() {
-            shared.diffs.get(&shared.app, store, task).ok()
+            shared.diffs.listed(&shared.app, store, task)
         } else {
             None
         };
@@ -81,6 +81,11 @@ impl<'d> Draft<'d> {
         self.sent.and_then(|(fields, _)| fields.get(name)).unwrap_or_default()
     }
 
+    /// Returns why it was not accepted.
+    pub fn why(&self) -> Option<&'d str> {
+        self.sent.and_then(|(_, lacks)| lacks).map(|lacks| lacks.why.as_str())
+    }
+
     /// Returns what a field lacks.
     fn lacks(&self, name: &str) -> Option<&'d str> {
         self.sent
@@ -107,7 +112,7 @@ pub fn article(
 }
 
 /// Renders the panel of a request with what a person sent before.
-fn drafted(
+pub fn drafted(
     task: &Task,
     request: &HumanRequest,
     subject: &Subject,
@@ -320,13 +325,20 @@ fn form(task: &Task, request: &HumanRequest, subject: &Subject, sent: Sent<'_>, 
                 div.decide {
                     form method="post" action=(action("answer")) {
                         (hidden)
-                        input type="hidden" name="questions" value="1";
-                        (field("words-1", "A note for the agent", 2, draft))
-                        div.acts {
-                            button.btn.main { "Try again with this note" }
-                            button.btn data-approve data-choice formaction=(action("approve")) { "Try again" }
+                        @if subject.background.has_agent(approved.as_ref()) {
+                            input type="hidden" name="questions" value="1";
+                            (field("words-1", "A note for the agent", 2, draft))
+                            div.acts {
+                                button.btn.main { "Try again with this note" }
+                                button.btn data-approve data-choice formaction=(action("approve")) { "Try again" }
+                            }
+                        } @else {
+                            div.acts { button.btn.main data-approve data-choice formaction=(action("approve")) { "Try again" } }
                         }
-                        p.hint { (lead(approved)) " One more try; what is spent stays spent." }
+                        p.hint {
+                            (lead(approved)) " One more try; what is spent stays spent."
+                            @if matches!(sent, Sent::From(_)) { " Or " a href={ "/tasks/" (task.id()) "#actions" } { "retry from another stage" } "." }
+                        }
                     }
                     (rejection(&action("reject"), &hidden, "Why does it end?", rejected, draft))
                 }

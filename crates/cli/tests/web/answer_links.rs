@@ -129,6 +129,19 @@ fn a_real_ntfy_server_gets_a_question_whose_link_answers_once_and_is_told_that_s
     assert_eq!(other.status, 400, "another request than the link's: {}", other.body);
     assert!(matches!(sandbox.task().state, State::Waiting { .. }));
 
+    // A form without an answer comes back, says why, and can be sent again.
+    let empty = phone.post(&action("answer"), &own, "request=1&questions=1&words-1=+");
+    assert_eq!(empty.status, 400, "{}", empty.body);
+    for shown in [
+        "Nothing was sent",
+        "Nothing was written or chosen",
+        "Which colour?",
+        "value=\"green\"",
+        &action("answer"),
+    ] {
+        assert!(empty.body.contains(shown), "lacks {shown}: {}", empty.body);
+    }
+
     let given = phone.submit(&page, &action("answer"), &[]);
     assert!(given.status == 200 && given.body.contains("Answered"), "{}", given.body);
     let again = phone.submit(&page, &action("answer"), &[]);

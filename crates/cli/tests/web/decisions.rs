@@ -57,6 +57,31 @@ fn a_human_stage_is_rejected_with_words_that_the_agent_is_told() {
 }
 
 #[test]
+fn a_note_is_asked_for_only_where_an_agent_reads_it() {
+    let flow = ACCEPT.replace("action = \"squash\"", "action = \"merge\"");
+    let sandbox = Sandbox::scripted(&flow, WRITES);
+    sandbox.run_to(3);
+    // Somebody else changes the same file, so acquit cannot merge.
+    sandbox.repo.write("work.txt", "of somebody else\n");
+    sandbox.repo.commit("meanwhile");
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    assert_eq!(browser.submit(&browser.get("/inbox"), "/tasks/T-1/approve", &[]).status, 303);
+    let inbox = browser.until("/inbox", |page| page.contains("Stuck"));
+    assert!(inbox.contains("conflict") && inbox.contains("The task goes to <b>deliver</b>"), "{inbox}");
+    assert!(!inbox.contains("note for the agent") && inbox.contains(">Try again</button>"), "{inbox}");
+    assert_eq!(browser.submit(&browser.get("/inbox"), "/tasks/T-1/approve", &[]).status, 303);
+
+    // An agent that failed reads one.
+    let fails = "[[code]]\nstep = [ { exit = 3 } ]\n";
+    let sandbox = Sandbox::scripted(ACCEPT, fails);
+    sandbox.run_to(3);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let inbox = served.browser().get("/inbox").body;
+    assert!(inbox.contains("A note for the agent") && inbox.contains("Try again with this note"), "{inbox}");
+}
+
+#[test]
 fn a_form_that_is_not_accepted_comes_back_with_what_was_typed_and_why() {
     let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
     sandbox.run_to(3);
