@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use acquit_core::agent::shorten;
+use acquit_core::artifact::Artifact;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
@@ -282,7 +283,7 @@ fn notice(
     dashboard: Option<&str>,
 ) -> Result<Option<(Told, Notice)>, Error> {
     let Body::Change { change } = &event.body else { return Ok(None) };
-    let (what, words, text) = match change {
+    let (what, words, mut text) = match change {
         Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
         Change::Ended { end: End::Done } => (Told::Done, "is done", String::new()),
         Change::Ended { end: End::Failed { reason } } => (Told::Failed, "failed", reason.clone()),
@@ -301,6 +302,9 @@ fn notice(
     if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
         return Ok(None);
     }
+    if what == Told::Done {
+        text = delivered(&task);
+    }
     let (id, title) = (event.task, &task.seed.wish.title);
     let answer = match what {
         Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
@@ -309,7 +313,7 @@ fn notice(
     let notice = Notice {
         event: what.word().to_owned(),
         title: format!("{id} {words}: {}", shorten(title, 100)),
-        text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
+        text: told(&task.seed.project.name, &shorten(&text, TEXT)) + &answer,
         link: link(&task, request, dashboard),
         task: Some(id.to_string()),
         project: Some(task.seed.project.name.clone()),
@@ -319,6 +323,35 @@ fn notice(
         page: None,
     };
     Ok(Some((what, notice)))
+}
+
+/// Returns the text of a message: the project, and what there is to say.
+fn told(project: &str, text: &str) -> String {
+    if text.is_empty() { project.to_owned() } else { format!("{project}: {text}") }
+}
+
+/// Describes what a finished task delivered: its headline, its size, and where it is.
+fn delivered(task: &Task) -> String {
+    if !matches!(task.state, State::Ended { end: End::Done }) {
+        return String::new();
+    }
+    let place = task.request().map(|request| format!("pull request {}", request.url));
+    let branch = task.artifacts.iter().rev().find_map(|artifact| match artifact {
+        Artifact::Merged { branch, .. } => Some(format!("merged into {branch}")),
+        Artifact::Branch { name, published: true, .. } => Some(format!("branch {name}")),
+        _ => None,
+    });
+    let size = task.artifacts.iter().find_map(|artifact| match artifact {
+        Artifact::Diff(stats) => {
+            let files = if stats.files == 1 { "file" } else { "files" };
+            Some(format!("+{} −{} in {} {files}", stats.insertions, stats.deletions, stats.files))
+        }
+        _ => None,
+    });
+    // The title of the message has the title of the task.
+    let headline = Some(task.headline()).filter(|headline| *headline != task.seed.wish.title);
+    let parts = [headline.map(str::to_owned), place.or(branch), size];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// Returns a link with details: the request on the dashboard, the pull request, or the task on the dashboard.

@@ -74,6 +74,10 @@ fn each_project_is_told_of_its_own(store: Option<&str>) {
     in_other(&sandbox, &other, &["serve", "--once"]);
     check(&server.received(), 0, 0);
     check(&server.received(), 1, 1);
+    // Says what was delivered, and where it is.
+    let told = server.received().iter().find(|one| one.path == "/1").expect("a message").json();
+    let text = told["text"].as_str().expect("a text");
+    assert!(text.contains("branch acquit/") && text.contains(" in "), "{told}");
     // Nights of the same schedule are two.
     in_other(&sandbox, &other, &["schedule", "run", "night"]);
     in_other(&sandbox, &other, &["serve", "--once"]);
