@@ -68,7 +68,8 @@ impl View<'_> {
     pub fn lines(&self, width: usize, height: usize) -> Vec<String> {
         let rule = self.paint("2", &"─".repeat(width));
         let mut lines = vec![self.header(width), rule.clone()];
-        let below = height.saturating_sub(4);
+        let last = self.last(width, height);
+        let below = height.saturating_sub(3 + last.len());
         if self.open {
             let mut lower = self.lower(width, below);
             lower.resize(below, String::new());
@@ -81,7 +82,7 @@ impl View<'_> {
             lines.extend(lower);
         }
         lines.push(rule);
-        lines.push(self.keys(width));
+        lines.extend(last);
         lines.truncate(height);
         lines
     }
@@ -148,10 +149,18 @@ impl View<'_> {
         if lines.is_empty() && summary.is_empty() {
             lines.push(fit(" no tasks; `acquit run \"…\"` adds one and runs it", width));
         }
-        // Scroll to the selected row.
-        let from = (at + 1).saturating_sub(room).min(lines.len());
-        lines.drain(..from);
-        lines.truncate(room);
+        // Scroll to the selected row, and say how much is beyond the screen.
+        let (from, whole) =
+            ((at + 2).saturating_sub(room).min(lines.len().saturating_sub(room)), lines.len());
+        let to = (from + room).min(whole);
+        let more = |sign: char, count: usize| self.paint("2", &fit(&format!(" {sign} {count} more"), width));
+        let mut lines: Vec<String> = lines.drain(from..to).collect();
+        if room >= 3 && from > 0 {
+            lines[0] = more('↑', from + 1);
+        }
+        if room >= 3 && to < whole {
+            lines[room - 1] = more('↓', whole - to + 1);
+        }
         lines.extend(summary);
         lines
     }
@@ -186,7 +195,8 @@ impl View<'_> {
                 row.cost.map_or_else(|| "–".to_owned(), |cost| money::cost(Some(cost)))
             ));
         }
-        let id = row.id.to_string();
+        let widest = self.rows.iter().map(|row| row.id.to_string().len()).max().unwrap_or(0);
+        let id = format!("{:<widest$}", row.id.to_string());
         let mut room = width.saturating_sub(5 + shown(&id) + shown(&right) + 1);
         let doing = if width >= WITH_DOING { (room / 3).min(24) } else { 0 };
         let path = if width >= WITH_PATH { 12 } else { 0 };
@@ -258,21 +268,49 @@ impl View<'_> {
         lines
     }
 
+    /// Returns the last lines: the keys, or a text that takes as many lines as it needs, up to a third of the screen.
+    fn last(&self, width: usize, height: usize) -> Vec<String> {
+        let Some(prompt) = self.prompt else { return vec![self.keys(width)] };
+        let mut lines = wrapped(&text::visible(prompt), width.saturating_sub(2));
+        // What is being typed is at the end.
+        let surplus = lines.len().saturating_sub((height / 3).max(1));
+        lines.drain(..surplus);
+        lines.into_iter().map(|line| fit(&format!(" {line}"), width)).collect()
+    }
+
     fn keys(&self, width: usize) -> String {
-        if let Some(prompt) = self.prompt {
-            return fit(&format!(" {}", text::visible(prompt)), width);
-        }
         let back = if self.open { "esc back" } else { "enter open" };
         let all = [
             format!(
                 " ↑↓ move  {back}  a answer  s stop  r retry  f follow  / search  p project  ? keys  q quit"
             ),
+            format!(" ↑↓ {back}  a answer  s stop  r retry  f follow  / search  ? keys  q quit"),
             format!(" ↑↓ {back}  a answer  s stop  r retry  ? keys  q quit"),
             " ↑↓ a answer  s stop  ? keys  q quit".to_owned(),
         ];
-        let fits = all.iter().find(|keys| shown(keys) <= width).unwrap_or(&all[2]);
+        let fits = all.iter().find(|keys| shown(keys) <= width).unwrap_or(&all[3]);
         fit(fits, width)
     }
+}
+
+/// Breaks a text into lines of at most this width, between words where that is possible.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let line = lines.last().map_or(0, |line| shown(line));
+        if line > 0 && line + shown(word.trim_end()) > width {
+            lines.push(String::new());
+        }
+        for letter in word.chars() {
+            if lines.last().is_some_and(|line| shown(line) + columns(letter) > width) {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(letter);
+            }
+        }
+    }
+    lines
 }
 
 /// Formats a duration in at most seven columns.
@@ -414,6 +452,43 @@ mod tests {
     #[test]
     fn a_screen_of_forty_columns_keeps_what_matters() {
         insta::assert_snapshot!(drawn(40, 20, 0, false).join("\n"));
+    }
+
+    #[test]
+    fn a_text_is_shown_whole_and_its_end_stays_in_sight() {
+        let shown_at = |prompt: &str, width| {
+            let view = View { prompt: Some(prompt), ..unpainted() };
+            let lines = view.lines(width, 24);
+            assert!(lines.len() <= 24 && lines.iter().all(|line| shown(line) <= width), "{lines:#?}");
+            lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+        };
+        let help = crate::top::HELP;
+        assert!(shown_at(help, 80).contains(help), "every key is named");
+        assert!(shown_at(help, 40).ends_with("q: quit"));
+        let long = "word ".repeat(400) + "the end▏";
+        assert!(shown_at(&long, 80).ends_with("the end▏"));
+        assert!(shown_at(&"x".repeat(100), 80).contains(&"x".repeat(20)));
+    }
+
+    #[test]
+    fn what_is_beyond_the_screen_is_counted() {
+        let all: Vec<Row> = (1..=30).map(|id| row(Lane::Needs, id, "Title")).collect();
+        let rows: Vec<&Row> = all.iter().collect();
+        let at = |chosen| {
+            let mut lines = View { rows: &rows, chosen, ..unpainted() }.lines(80, 24);
+            // The line of keys has arrows too.
+            lines.pop();
+            lines.join("\n")
+        };
+        // 31 lines with the heading, in 20: one of them says how many are hidden.
+        assert!(!at(0).contains('↑') && at(0).contains("↓ 12 more"), "{}", at(0));
+        assert!(
+            at(22).contains("▌? T-23") && at(22).contains("↑ 6 more") && at(22).contains("↓ 7 more"),
+            "{}",
+            at(22)
+        );
+        assert!(at(29).contains("↑ 12 more") && !at(29).contains('↓'), "{}", at(29));
+        assert!(at(29).contains("▌? T-30"), "{}", at(29));
     }
 
     #[test]
