@@ -47,6 +47,8 @@ cargo xtask: the chores of this repository
                                   sandbox   starting a program, and compiling and testing a crate, inside and outside
                                 --json      print one JSON object
                                 --brief     run every step once with the debug build, in seconds
+                                --acquit=PROGRAM   measure this program instead of building one
+                                --keep=FOLDER      pages: fill the store in this folder, and use it again
   cargo xtask vm [<test>…]      run the tests of limits and the bombs in a virtual machine with Debian and systemd
                                 (qemu, 800 MB below the target folder, up to an hour)
   cargo xtask gauge [<word>…]   run the gates on the labelled changes in corpus/ whose name contains a word: missed cheats
@@ -93,11 +95,7 @@ fn main() -> ExitCode {
         }
         ["house"] => tidy::house(),
         ["house", "--try"] => tidy::try_additions(),
-        ["bench", name] => bench::run(name, bench::Format::Table, bench::Size::Full),
-        ["bench", name, "--json"] | ["bench", "--json", name] => {
-            bench::run(name, bench::Format::Json, bench::Size::Full)
-        }
-        ["bench", name, "--brief"] => bench::run(name, bench::Format::Table, bench::Size::Brief),
+        ["bench", rest @ ..] => bench::Options::read(rest).and_then(|options| bench::run(&options)),
         ["vm", words @ ..] => vm::run(words),
         ["gauge", rest @ ..] => gauge::run(rest),
         ["screenshots"] => screenshots::run("target/screenshots"),

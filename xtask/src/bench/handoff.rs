@@ -38,7 +38,7 @@ on = { next = { to = "ping", budget = "rounds" } }
 "#;
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
-    let Setting { acquit, dir, size } = setting;
+    let Setting { acquit, dir, size, .. } = setting;
     let handoffs = size.pick(HANDOFFS, 4);
     let connection = database(&dir.join("limit.db")).map_err(Stop::doing("open a database"))?;
     let template = dir.join("template");

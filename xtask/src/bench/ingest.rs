@@ -93,7 +93,7 @@ struct Ingested {
 }
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
-    let Setting { acquit, dir, size } = setting;
+    let Setting { acquit, dir, size, .. } = setting;
     let burst = size.pick(BURST, 1_000_000);
     let path = dir.join("burst");
     let own = std::env::current_exe().map_err(Stop::doing("find this program"))?;

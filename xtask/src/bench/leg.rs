@@ -62,7 +62,7 @@ echo "$failed"
 const MEMORY: u64 = 5_000_000;
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
-    let Setting { acquit, dir, size } = setting;
+    let Setting { acquit, dir, size, .. } = setting;
     let template = dir.join("template");
     repository(&template)?;
     let mut rows = Vec::new();

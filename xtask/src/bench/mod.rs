@@ -47,6 +47,39 @@ impl Size {
     }
 }
 
+/// What to measure, and how.
+pub(crate) struct Options {
+    name: String,
+    format: Format,
+    size: Size,
+    /// The program to measure; built if `None`.
+    acquit: Option<PathBuf>,
+    /// Where `pages` keeps its store.
+    keep: Option<PathBuf>,
+}
+
+impl Options {
+    /// Reads the arguments.
+    pub(crate) fn read(words: &[&str]) -> Result<Self, Stop> {
+        let mut options =
+            Self { name: String::new(), format: Format::Table, size: Size::Full, acquit: None, keep: None };
+        let absolute = |path: &str| std::path::absolute(path).map_err(Stop::doing("find a path"));
+        for word in words {
+            match (*word, word.split_once('=')) {
+                ("--json", _) => options.format = Format::Json,
+                ("--brief", _) => options.size = Size::Brief,
+                (_, Some(("--acquit", path))) => options.acquit = Some(absolute(path)?),
+                (_, Some(("--keep", path))) => options.keep = Some(absolute(path)?),
+                (name, _) if options.name.is_empty() && !name.starts_with('-') => {
+                    name.clone_into(&mut options.name)
+                }
+                (unknown, _) => return Err(Stop(format!("bench has no `{unknown}`: cargo xtask help"))),
+            }
+        }
+        Ok(options)
+    }
+}
+
 /// What a benchmark works with.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
@@ -54,6 +87,8 @@ struct Setting<'a> {
     acquit: &'a Path,
     /// An empty directory.
     dir: &'a Path,
+    /// A directory that is kept, if one was named.
+    keep: Option<&'a Path>,
     size: Size,
 }
 
@@ -96,17 +131,20 @@ const ALL: [(&str, Run); 7] = [
 
 /// Runs one benchmark in a scratch directory. Fails if a target is missed or cannot be measured. Brief runs have no
 /// targets.
-pub(crate) fn run(name: &str, format: Format, size: Size) -> Result<(), Stop> {
-    let Some((_, bench)) = ALL.iter().find(|(one, _)| *one == name) else {
+pub(crate) fn run(options: &Options) -> Result<(), Stop> {
+    let Options { name, format, size, acquit, keep } = options;
+    let (format, size) = (*format, *size);
+    let Some((_, bench)) = ALL.iter().find(|(one, _)| one == name) else {
         let names = ALL.map(|(name, _)| name).join(", ");
         return Err(Stop(format!("there is no benchmark `{name}`: {names}")));
     };
-    let acquit = match size {
-        Size::Full => build()?,
-        Size::Brief => debug_build()?,
+    let acquit = match (acquit, size) {
+        (Some(acquit), _) => acquit.clone(),
+        (None, Size::Full) => build()?,
+        (None, Size::Brief) => debug_build()?,
     };
     let (dir, medium) = scratch::folder("acquit-bench-")?;
-    let setting = Setting { acquit: &acquit, dir: dir.path(), size };
+    let setting = Setting { acquit: &acquit, dir: dir.path(), keep: keep.as_deref(), size };
     let report = Report { name: name.to_owned(), medium, rounds: setting.rounds(), rows: bench(setting)? };
     match format {
         Format::Table => print!("{report}"),

@@ -10,6 +10,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,8 @@ const PAGE: Duration = Duration::from_millis(50);
 const EVENT: Duration = Duration::from_millis(100);
 /// Memory limit of `acquit serve` when it has nothing to do.
 const MEMORY: u64 = 20_000_000;
-/// When the server has closed connections that it does not use.
-const SETTLED: Duration = Duration::from_secs(2);
+/// When the server has closed connections that it does not use, and has given back memory: see `QUIET` in `web::server`.
+const SETTLED: Duration = Duration::from_secs(90);
 /// How many people watch the same task.
 const VIEWERS: usize = 500;
 const TASKS: u32 = 10_000;
@@ -72,13 +73,18 @@ step = [ { run = "rm bad.txt" }, { outcome = "fixed", payload = { summary = "fix
 "#;
 
 /// The pages; DONE is a finished task, and WAITS one that needs input.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 24] = [
     "/",
     "/?q=file",
+    "/?q=T-77",
+    "/?workflow=bench",
     "/?lane=done&page=20",
-    "/inbox",
     "/tasks/DONE",
+    "/tasks/DONE/diff",
     "/tasks/WAITS",
+    // The tasks of the inbox have the same commits, so they show this diff.
+    "/tasks/WAITS/diff",
+    "/inbox",
     "/tasks/DONE/legs/2",
     "/tasks/DONE/transcript?find=write",
     "/workflows",
@@ -86,29 +92,31 @@ const PAGES: [&str; 14] = [
     "/costs?since=90d",
     "/agents?since=90d",
     "/workers",
+    "/settings",
+    "/doctor",
     "/new",
+    "/api",
+    "/metrics",
+    "/api/v1/tasks",
+    "/api/v1/stats",
 ];
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
-    let Setting { acquit, dir, size } = setting;
+    let Setting { acquit, dir, keep, size } = setting;
     let (tasks, events) = (size.pick(TASKS, 50), size.pick(EVENTS, 2_000));
     let template = dir.join("template");
     super::leg::repository(&template)?;
-    let project = Project::new(acquit, &template, &dir.join("pages"), CONFIG, WORKFLOW)?;
-    project.write(".acquit/script.toml", SCRIPT)?;
-    let done = waiting(&project)?;
-    for arguments in [&["answer", &done, "approved"][..], &["run", &done]] {
-        let answered = project.acquit(arguments).output().map_err(Stop::doing("start acquit"))?;
-        if !answered.status.success() {
-            return Err(Stop(format!(
-                "acquit {arguments:?}: {}",
-                String::from_utf8_lossy(&answered.stderr).trim()
-            )));
+    let place = keep.unwrap_or(dir).join("pages");
+    let filled = place.join("filled");
+    let known = std::fs::read_to_string(&filled).unwrap_or_default();
+    let (project, done, waits) = match known.split_once(' ') {
+        Some((done, waits)) => (Project::kept(acquit, &place), done.to_owned(), waits.to_owned()),
+        None => {
+            let (project, done, waits) = filled_project(acquit, &template, &place, (tasks, events))?;
+            std::fs::write(&filled, format!("{done} {waits}")).map_err(Stop::doing("write a file"))?;
+            (project, done, waits)
         }
-    }
-    // Not earlier: a task with the same failure as another one waits for it.
-    let waits = waiting(&project)?;
-    fill(&project, &done, &waits, tasks, events)?;
+    };
     let mut server = Server::start(&project)?;
     server.log_in()?;
     let mut rows = Vec::new();
@@ -168,16 +176,43 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
         target: Some(1.0),
     });
     drop(viewers);
-    rows.extend(server.memory("with all tasks, after all pages"));
+    rows.extend(server.memory("with all tasks, after all pages", None));
+    std::thread::sleep(size.pick(SETTLED, Duration::from_secs(2)));
+    rows.extend(server.memory("with all tasks, idle", Some(1.0)));
     drop(server);
     // The same for a store without tasks.
     let empty = Project::new(acquit, &template, &dir.join("empty"), CONFIG, WORKFLOW)?;
     let mut server = Server::start(&empty)?;
     server.log_in()?;
     server.page("/")?;
-    std::thread::sleep(SETTLED);
-    rows.extend(server.memory("with an empty store, after one page"));
+    std::thread::sleep(size.pick(SETTLED, Duration::from_secs(2)));
+    rows.extend(server.memory("with an empty store, idle", Some(1.0)));
     Ok(rows)
+}
+
+/// Creates a project with this many tasks and events. Returns a finished task and one that needs input.
+fn filled_project(
+    acquit: &Path,
+    template: &Path,
+    place: &Path,
+    (tasks, events): (u32, u32),
+) -> Result<(Project, String, String), Stop> {
+    let project = Project::new(acquit, template, place, CONFIG, WORKFLOW)?;
+    project.write(".acquit/script.toml", SCRIPT)?;
+    let done = waiting(&project)?;
+    for arguments in [&["answer", &done, "approved"][..], &["run", &done]] {
+        let answered = project.acquit(arguments).output().map_err(Stop::doing("start acquit"))?;
+        if !answered.status.success() {
+            return Err(Stop(format!(
+                "acquit {arguments:?}: {}",
+                String::from_utf8_lossy(&answered.stderr).trim()
+            )));
+        }
+    }
+    // Not earlier: a task with the same failure as another one waits for it.
+    let waits = waiting(&project)?;
+    fill(&project, &done, &waits, tasks, events)?;
+    Ok((project, done, waits))
 }
 
 /// Creates a task that has reached its question to a person.
@@ -368,7 +403,7 @@ impl Server {
     }
 
     /// Returns the memory of the daemon and of the dashboard: all pages, and those of its own.
-    fn memory(&self, when: &str) -> Vec<Row> {
+    fn memory(&self, when: &str, target: Option<f64>) -> Vec<Row> {
         let (daemon, web) = (self.child.id().to_string(), self.dashboard());
         let row = |thing: String, bytes: u64, target| Row {
             thing,
@@ -377,14 +412,15 @@ impl Server {
             target,
         };
         let mut rows = Vec::new();
-        let mut sum = 0;
+        let (mut own, mut once) = (0, 0);
         for (name, pid) in [("the daemon", daemon), ("the dashboard", web)] {
             let of = |figure| held(&pid, figure).unwrap_or_default();
-            sum += of("Pss");
-            rows.push(row(format!("memory of {name} {when}: all pages"), of("Rss"), None));
-            rows.push(row(format!("memory of {name} {when}: its own"), of("Anonymous"), None));
+            own += of("Anonymous");
+            once += of("Pss");
+            rows.push(row(format!("memory of {name} {when}: all pages"), of("Rss"), target));
         }
-        rows.push(row(format!("memory of both {when}: shared pages once"), sum, None));
+        rows.push(row(format!("memory of both {when}: their own"), own, target));
+        rows.push(row(format!("memory of both {when}: with the program, once"), once, None));
         rows
     }
 

@@ -44,6 +44,11 @@ impl Project {
         Ok(Self { acquit: acquit.to_owned(), repository, home })
     }
 
+    /// Returns the project that [`Project::new`] made in `dir` before.
+    pub(super) fn kept(acquit: &Path, dir: &Path) -> Self {
+        Self { acquit: acquit.to_owned(), repository: dir.join("repo"), home: dir.join("home") }
+    }
+
     /// Returns a command for acquit in the project, with a minimal environment.
     pub(super) fn acquit(&self, arguments: &[&str]) -> Command {
         let mut command = shell::program(&self.acquit);

@@ -34,7 +34,7 @@ on = { done = "done" }
 "#;
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
-    let Setting { acquit, dir, size } = setting;
+    let Setting { acquit, dir, size, .. } = setting;
     let (few_tasks, many_tasks) = (size.pick(FEW, 1), size.pick(MANY, 3));
     let template = dir.join("template");
     super::leg::repository(&template)?;
