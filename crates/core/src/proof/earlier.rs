@@ -310,16 +310,20 @@ impl Runs<'_> {
         self.failed().next().is_some()
     }
 
-    /// The tests that pass on the new code as they were and as they are, with the same data.
-    pub fn sound(&self) -> BTreeSet<TestId> {
-        let rows: BTreeSet<(String, String)> = {
-            let all = self.now.results.tests.keys();
-            all.filter(|id| self.now.of(id) == Known::Passed).map(family).collect()
-        };
-        let lives = |id: &TestId| match self.now.of(id) {
+    /// Whether a test of the base passes with the change. The rows of a table have other names if their values are others.
+    fn lives(&self) -> impl Fn(&TestId) -> bool {
+        let all = self.now.results.tests.keys();
+        let rows: BTreeSet<(String, String)> =
+            all.filter(|id| self.now.of(id) == Known::Passed).map(family).collect();
+        move |id| match self.now.of(id) {
             Known::Absent => rows.contains(&family(id)),
             known => known == Known::Passed,
-        };
+        }
+    }
+
+    /// The tests that pass on the new code as they were and as they are, with the same data.
+    pub fn sound(&self) -> BTreeSet<TestId> {
+        let lives = self.lives();
         let all = self.code().results.tests.keys();
         all.filter(|id| self.code().of(id) == Known::Passed && lives(id)).cloned().collect()
     }
@@ -336,8 +340,9 @@ impl Runs<'_> {
         let promise = Promise::of(task);
         let files: Vec<String> = edited.helpers.iter().chain(judges).cloned().collect();
         let (mut by_helper, mut other) = (Vec::new(), Vec::new());
+        let passes_now = self.lives();
         for id in self.failed() {
-            let lives = self.now.of(id) == Known::Passed;
+            let lives = passes_now(id);
             let by_code = is_asserted(self.code().of(id));
             if lives && by_code && !edited.is_own(id) && !files.is_empty() {
                 by_helper.push(id);

@@ -92,6 +92,30 @@ fn a_test_that_is_the_same_does_not_pass_by_a_changed_helper() {
 }
 
 #[test]
+fn a_row_of_a_table_that_has_another_name_now_expects_something_else() {
+    let table = "ROWS = (\n    (1, 2),\n    (2, 4),\n)\n";
+    let edited = Edited::of(&[file("tests/test_a.py", table, &table.replace("2, 4", "2, 5"))]);
+    let passed = |names: &[&'static str]| {
+        let rows: Vec<_> = names.iter().map(|name| (*name, Outcome::Passed, "")).collect();
+        ran(&rows).merged
+    };
+    let base = passed(&["test_a[1-2]", "test_a[2-4]"]);
+    let earlier =
+        ran(&[("test_a[1-2]", Outcome::Passed, ""), ("test_a[2-4]", Outcome::Failed, "assert 5 == 4")]);
+    let told = |now: &Merged, task: &str| {
+        let mut evidence = Evidence::default();
+        let runs = Runs { base: &base, now, earlier: &earlier, new_data: None };
+        runs.conclude(&edited, &[], (task, ""), &mut evidence);
+        evidence.findings.into_iter().map(|finding| (finding.weight, finding.rule)).collect::<Vec<_>>()
+    };
+    let now = passed(&["test_a[1-2]", "test_a[2-5]"]);
+    assert_eq!(told(&now, "prove"), [(Weight::Noted, "expectation-changed".to_owned())]);
+    assert_eq!(told(&now, SAME), [(Weight::Fails, "expectation-changed".to_owned())]);
+    // The whole table is gone: the check that reads the change tells of that.
+    assert_eq!(told(&passed(&["test_b"]), "prove"), []);
+}
+
+#[test]
 fn a_test_that_does_not_fit_the_code_any_more_says_nothing() {
     let helper =
         Edited::of(&[file("tests/test_a.py", HELPER, &HELPER.replace("got == want", "got.value == want"))]);
