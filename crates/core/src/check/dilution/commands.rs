@@ -204,11 +204,11 @@ fn paths(file: &FileChange) -> Vec<Finding> {
     findings
 }
 
-/// Options by which a command demands more.
-fn demands(file: &FileChange) -> Vec<Finding> {
+/// Options by which a command, or the settings of a compiler, demand more.
+pub(super) fn demands(file: &FileChange) -> Vec<Finding> {
     static DEMAND: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"--strict\b[\w-]*|-W\s*error\b|--cov-fail-under\b|--fail-under\b|--max-warnings\b|-D\s*warnings\b|--deny[ =]warnings\b|--all-targets\b|--all-features\b|--workspace\b|\s-race\b|--coverage\b|--cov\b|--check\b|--locked\b|--frozen-lockfile\b|--error-on-warnings\b|--forbid-only\b|\s-Werror\b|--fail-on-\w+|\bset -[a-z]*e[a-z]*\b|\bpipefail\b",
+            r"--strict\b[\w-]*|-W\s*error\b|--cov-fail-under\b|--fail-under\b|--max-warnings\b|-D\s*warnings\b|--deny[ =]warnings\b|--all-targets\b|--all-features\b|--workspace\b|\s-race\b|--coverage\b|--cov\b|--check\b|--locked\b|--frozen-lockfile\b|--error-on-warnings\b|--forbid-only\b|\B-Werror\b|\B-W(all|extra)\b|\B-Xlint:\w[\w,-]*|\B-Xdoclint:\w[\w,-]*|--fail-on-\w+|\bset -[a-z]*e[a-z]*\b|\bpipefail\b",
         )
     });
     let count = |side: Side, word: &str| -> usize {

@@ -117,6 +117,9 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff, settled: &[(String, Strin
     if pipeline || name == "package.json" {
         findings.extend(super::commands::narrowed(file));
     }
+    if matches!(name, "pom.xml" | "build.gradle" | "build.gradle.kts") {
+        findings.extend(super::commands::demands(file));
+    }
     if [".yml", ".yaml"].iter().any(|end| name.ends_with(end)) {
         findings.extend(super::pipelines::loosened(file));
     }

@@ -139,6 +139,17 @@ fn settings_that_demand_less_are_seen() {
         (".pre-commit-config.yaml", "  - id: ruff\n  - id: mypy\n", "  - id: ruff\n"),
         (".eslintignore", "dist\n", "dist\nsrc/bad.js\n"),
         ("pom.xml", "<minimum>0.80</minimum>\n", "<minimum>0.10</minimum>\n"),
+        (
+            "pom.xml",
+            "<target>8</target>\n<compilerArgument>-Xlint:all</compilerArgument>\n",
+            "<target>8</target>\n",
+        ),
+        ("pom.xml", "<arg>-Xlint:all</arg>\n", "<arg>-Xlint:all,-options</arg>\n"),
+        (
+            "build.gradle",
+            "options.compilerArgs += [\"-Xlint:all\", \"-Werror\"]\n",
+            "options.compilerArgs += [\"-Xlint:all\"]\n",
+        ),
     ] {
         let found = look(&[(path, Some(before), Some(after))]);
         let rules: Vec<&str> = found.iter().map(|finding| finding.rule).collect();
@@ -156,6 +167,12 @@ fn settings_that_demand_less_are_seen() {
 fn settings_that_demand_as_much_or_more_are_left_alone() {
     for (path, before, after) in [
         ("jest.config.js", "  branches: 60,\n", "  branches: 90,\n"),
+        ("pom.xml", "<arg>-Xlint:-options</arg>\n", ""),
+        (
+            "pom.xml",
+            "<compilerArgument>-Xlint:all</compilerArgument>\n",
+            "<compilerArgs>\n  <arg>-Xlint:all</arg>\n</compilerArgs>\n",
+        ),
         (".eslintrc.json", "  \"no-eval\": \"off\",\n", "  \"no-eval\": \"error\",\n"),
         ("Cargo.toml", "[dependencies]\nserde = \"1.0.200\"\n", "[dependencies]\nserde = \"1.0.100\"\n"),
         (
