@@ -32,13 +32,16 @@ const MOST_LINES: usize = 1_000;
 const MOST_BROKEN: usize = 400;
 
 /// How long all runs on broken code may take. The first way is always tried.
-const MOST_TIME: u64 = 10 * 60 * 1000;
+const MOST_TIME: u64 = 2 * 60 * 1000;
 
 /// How much longer than the tests of the change those of broken code may run: they may never end.
 const PATIENCE: u64 = 3;
 
-/// And at least this long: compilers start anew.
-const LEAST_TIME: u64 = 60 * 1000;
+/// And at least this long.
+const LEAST_TIME: u64 = 15 * 1000;
+
+/// And at least this long where a compiler starts anew.
+const LEAST_TO_COMPILE: u64 = 60 * 1000;
 
 /// How many tests are named that do not notice broken code any more.
 const NAMED: usize = 5;
@@ -264,8 +267,14 @@ impl Run<'_, '_, '_> {
 
     /// The files of the change that are code, with their texts.
     pub(super) fn sources(&self) -> Result<Vec<(String, Stored, String)>, LegAbort> {
+        // What setup reads would make it run again, and the tests see nothing of it.
+        let setup = self.job.definition.config.setup.as_ref();
+        let of_setup = |path: &str| setup.is_some_and(|setup| setup.lock_files.iter().any(|it| it == path));
         let is_code = |path: &str| {
-            Language::of(path).is_some() && part(path) == Part::Other && !judge::judges(path, None, None, &[])
+            Language::of(path).is_some()
+                && part(path) == Part::Other
+                && !judge::judges(path, None, None, &[])
+                && !of_setup(path)
         };
         let mut sources = Vec::new();
         for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
@@ -289,11 +298,14 @@ impl Run<'_, '_, '_> {
         if sound.is_empty() {
             return Ok(());
         }
-        let least = took.saturating_mul(PATIENCE).max(LEAST_TIME);
+        let sources = self.sources()?;
+        let is_compiled =
+            |path: &str| matches!(Language::of(path), Some(Language::Rust | Language::Go | Language::Java));
+        let compiles = sources.iter().any(|(path, ..)| is_compiled(path));
+        let least = took.saturating_mul(PATIENCE).max(if compiles { LEAST_TO_COMPILE } else { LEAST_TIME });
         let timeout = Span::from(least.min(u64::from(suite.gate.timeout)));
         let gate = Gate { timeout, ..suite.gate.clone() };
         let suite = Suite { gate: &gate, ..*suite };
-        let sources = self.sources()?;
         let began = self.spent.took;
         for way in Way::ALL {
             if self.spent.took > began && self.spent.took - began + 2 * took > MOST_TIME {
