@@ -34,16 +34,18 @@ impl Copies {
         commit: &CommitId,
     ) -> Result<Self, LegAbort> {
         let mut all = Vec::new();
+        // The user's checkout, where the task's own repository only borrows its objects.
+        let top = job.source.owner().top();
         for copied in &setup.copy {
             let failed = |why: &str| {
                 let words = format!(
                     "setup cannot copy {} from {}: {why}\ncorrect `copy` of [setup] in .acquit/acquit.toml, or the file, and approve",
                     copied.from,
-                    job.source.top().display()
+                    top.display()
                 );
                 LegAbort::failed(kind::CONFIG, words)
             };
-            let (bytes, mode) = regular(job.source.top(), &copied.from).map_err(failed)?;
+            let (bytes, mode) = regular(top, &copied.from).map_err(failed)?;
             if let Some(name) = ctx.redactor.declared(&bytes) {
                 let how =
                     format!("it holds the secret {name}; name it in `secrets` of the stages that need it");
@@ -60,7 +62,12 @@ impl Copies {
                 );
                 return Err(failed(&how));
             }
-            if !workspace.files_at(commit, &[&copied.to])?.is_empty() {
+            let tracked = workspace.files_at(commit, &[&copied.to])?;
+            if !tracked.is_empty() {
+                // `acquit prove` judges untracked files as part of the change, so this one may be there already.
+                if tracked.contains(&workspace.hash(&bytes)) {
+                    continue;
+                }
                 return Err(failed("git tracks a file of that name, and `copy` replaces none"));
             }
             all.push((copied.clone(), bytes, mode));
@@ -71,9 +78,7 @@ impl Copies {
     /// Returns a key of their content. A change leads to another layer.
     pub(crate) fn key(&self, workspace: &LockedWorkspace) -> Vec<String> {
         let one = |(copied, bytes, mode): &(Copied, Vec<u8>, Mode)| {
-            // Maps each byte to a character, so that different binary content stays different.
-            let content: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-            format!("{} {} {}", copied.to, mode.bits(), workspace.hash(&content))
+            format!("{} {} {}", copied.to, mode.bits(), workspace.hash(bytes))
         };
         self.0.iter().map(one).collect()
     }

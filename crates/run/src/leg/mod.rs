@@ -8,6 +8,7 @@ mod command;
 mod context;
 mod copies;
 pub(crate) mod git_server;
+mod manifest;
 pub(crate) mod outline;
 pub(crate) mod program_sandbox;
 mod setup;

@@ -19,6 +19,7 @@ use acquit_core::store::Pulse;
 
 use super::blocked_connections::of_setup;
 use super::copies::Copies;
+use super::manifest;
 use super::{Job, LegAbort, LegContext, WorkingTree};
 use super::{Reports, Wanted, command};
 use crate::git::CommitId;
@@ -26,7 +27,7 @@ use crate::layers::{Found, Layer, Making, Place, keep_caches};
 use crate::network::{Connection, Verdict};
 use crate::pause::pause;
 use crate::sandbox::{default_policy, toolchains};
-use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
+use crate::workspace::{LockedWorkspace, Scratch, Stored, remove_folder};
 
 /// Poll interval for a layer that another task is making.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -50,11 +51,12 @@ pub(crate) fn layer(
     let Some(setup) = &job.definition.config.setup else { return Ok(None) };
     let base = job.base();
     let inputs = inputs(setup);
-    let wanted = workspace.files_at(commit, &inputs)?;
-    let is_bases = *commit == base || wanted == workspace.files_at(&base, &inputs)?;
+    let bases = workspace.files_at(&base, &inputs)?;
+    let wanted = if *commit == base { bases.clone() } else { workspace.files_at(commit, &inputs)? };
+    let is_bases = is_same(workspace, &bases, &wanted)?;
     let from = if is_bases { &base } else { commit };
     let copies = Copies::read(ctx, job, setup, workspace, from)?;
-    let depends = (if is_bases { wanted.as_str() } else { "" }, copies.key(workspace));
+    let depends = (if is_bases { bases.as_str() } else { "" }, copies.key(workspace));
     let place = place(ctx, job, workspace, from, &depends)?;
     let at = |error: std::io::Error| {
         LegAbort::failed(kind::HARNESS, format!("failed to use the setup layers of the project: {error}"))
@@ -83,7 +85,7 @@ pub(crate) fn layer(
                 let compile = setup.compile.as_ref().filter(|_| is_bases);
                 let connections = make(ctx, job, workspace, (setup, compile), (from, &copies), &making)?;
                 if !is_bases {
-                    let changed = changed(&wanted, &workspace.files_at(&base, &inputs)?);
+                    let changed = changed(&wanted, &bases);
                     let setup = used(changed, network, &connections);
                     making.keep(&setup).map_err(at)?;
                     tell_once(ctx, setup);
@@ -135,6 +137,25 @@ fn reach(config: &Config) -> String {
         Network::Off => "off".to_owned(),
         Network::Open => "open (every host; connections are not logged)".to_owned(),
     }
+}
+
+/// Returns whether setup does the same for two lists of [`LockedWorkspace::files_at`].
+fn is_same(workspace: &LockedWorkspace, old: &str, new: &str) -> Result<bool, LegAbort> {
+    if old == new {
+        return Ok(true);
+    }
+    let read = |rows: &str, path: &str| -> Result<Option<String>, LegAbort> {
+        let row = rows.lines().filter_map(|row| row.split_once('\t')).find(|(_, other)| *other == path);
+        let stored = row.and_then(|(facts, _)| Stored::parse(facts));
+        Ok(stored.map(|stored| workspace.text(&stored)).transpose()?.flatten())
+    };
+    for path in changed(old, new) {
+        match (read(old, &path)?, read(new, &path)?) {
+            (Some(old), Some(new)) if manifest::is_same(&path, &old, &new) => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the paths that differ between two lists of [`LockedWorkspace::files_at`].

@@ -59,6 +59,15 @@ pub struct Stored {
     blob: String,
 }
 
+impl Stored {
+    /// Parses what `git ls-tree` prints before the path of a file.
+    pub(crate) fn parse(facts: &str) -> Option<Self> {
+        let mut words = facts.split(' ');
+        let (mode, kind, blob) = (words.next()?, words.next()?, words.next()?);
+        (kind == "blob").then(|| Self { mode: mode.to_owned(), blob: blob.to_owned() })
+    }
+}
+
 /// What a file becomes in a composed tree.
 #[derive(Clone, Debug)]
 pub enum Become {
@@ -115,9 +124,9 @@ impl LockedWorkspace {
         Ok(output.map_err(Error::git("find the tree of a commit"))?.line())
     }
 
-    /// Returns a hash of some text.
-    pub fn hash(&self, text: &str) -> String {
-        file_name(self.format, text.as_bytes())
+    /// Returns the id that git gives a file of this content.
+    pub fn hash(&self, content: impl AsRef<[u8]>) -> String {
+        file_name(self.format, content.as_ref())
     }
 
     /// Returns the files that differ between two commits, without submodules.
@@ -165,14 +174,7 @@ impl LockedWorkspace {
         let text = String::from_utf8_lossy(&output.stdout);
         let rows = text.split('\0').filter_map(|row| row.split_once('\t'));
         let wanted = rows.filter(|(_, path)| wanted(path));
-        Ok(wanted
-            .filter_map(|(facts, path)| {
-                let mut words = facts.split(' ');
-                let (mode, kind, blob) = (words.next()?, words.next()?, words.next()?);
-                let stored = Stored { mode: mode.to_owned(), blob: blob.to_owned() };
-                (kind == "blob").then(|| (path.to_owned(), stored))
-            })
-            .collect())
+        Ok(wanted.filter_map(|(facts, path)| Some((path.to_owned(), Stored::parse(facts)?))).collect())
     }
 
     /// Returns the text of a file, if it is text and not too large.
