@@ -3,6 +3,8 @@
 //! The harness is a separate process that continues when its parent ends. So the driver may be killed at any time, and
 //! another can take over.
 
+use std::time::Duration;
+
 use acquit_core::ids::TaskId;
 use acquit_core::leg;
 use acquit_core::store::Store;
@@ -14,6 +16,10 @@ use crate::{App, Error};
 
 /// Give up after a harness ended this often in a row without any event of its own.
 const STALLS: u32 = 3;
+
+/// How long to wait for a harness whose task has ended, and how often to look.
+const LAST: Duration = Duration::from_secs(20);
+const BEAT: Duration = Duration::from_millis(20);
 
 /// Drives one task.
 #[derive(Default)]
@@ -46,6 +52,15 @@ impl Driver {
             return Err(Error::Stalled { task: id, times: STALLS, log: app.runtime.harness_log(id) });
         }
         self.harness = Some(start(app, id)?);
+        Ok(())
+    }
+
+    /// Waits until the harness has ended. Its task ends a moment earlier, and its files cannot be removed before.
+    pub fn finish(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        let deadline = store.now()?.plus(LAST);
+        while self.is_running()? && store.now()? < deadline {
+            store.wait(BEAT)?;
+        }
         Ok(())
     }
 

@@ -61,6 +61,9 @@ pub fn follow(
         let task = store.task(id)?;
         if !matches!(task.state, State::Working { .. }) {
             view.show(store, id)?;
+            if part == Part::Judges {
+                driver.finish(store)?;
+            }
             return Ok(task);
         }
         if part == Part::Watches && printer.reader_is_gone() {
