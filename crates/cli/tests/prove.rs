@@ -17,6 +17,8 @@ mod common;
 mod evidence;
 #[path = "prove/formats.rs"]
 mod formats;
+#[path = "prove/gates.rs"]
+mod gates;
 #[path = "prove/kit.rs"]
 mod kit;
 #[path = "prove/lies.rs"]
@@ -33,6 +35,8 @@ mod request;
 mod schemas;
 #[path = "prove/signed.rs"]
 mod signed;
+#[path = "prove/spent.rs"]
+mod spent;
 #[path = "prove/tool.rs"]
 mod tool;
 #[path = "prove/untouched.rs"]

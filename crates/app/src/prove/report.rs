@@ -26,6 +26,13 @@ const NOT_DETECTED: &str = "scope, coverage, mutants";
 const NO_GATE: &str =
     "no gate without .acquit/; `acquit prove --save` writes it, and docs/gates.md shows the gates to add";
 
+/// What a test command that has no report per test cannot show.
+const SINGLE_TESTS: &str = "single tests, and whether those of the change fail without it";
+
+/// Advice if the runner finds no tests, with and without the change.
+const NO_TESTS: &str =
+    "the runner finds no tests: run `acquit prove --save` and correct the command in .acquit/acquit.toml";
+
 /// Result of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -208,6 +215,12 @@ impl Report {
         );
         if matches!(rules.origin, Origin::Detected | Origin::DetectedInChange) {
             unchecked.push(Unchecked { what: NOT_DETECTED.to_owned(), why: NO_GATE.to_owned() });
+            let tells_each = |gate: &Gate| matches!(gate.check, Check::Tests(_) | Check::Tdd(_));
+            let plain = rules.gates.iter().find(|gate| runs_tests(gate) && !tells_each(gate));
+            if let Some(gate) = plain.filter(|_| !rules.gates.iter().any(tells_each)) {
+                let why = format!("`{}` tells only whether all tests pass", gate.check);
+                unchecked.push(Unchecked { what: SINGLE_TESTS.to_owned(), why });
+            }
         }
         Self {
             form: FORM,
@@ -293,8 +306,9 @@ impl Report {
             };
             if let Some(claim) = self.claims.iter_mut().find(failed) {
                 claim.status = Status::BrokenBefore;
-                claim.advice =
-                    Some("mend it on the base first: until then it says nothing about a change".to_owned());
+                let nothing_ran = claim.evidence.failing().any(|finding| finding.rule == rule::NOTHING_RAN);
+                let mend = "mend it on the base first: until then it says nothing about a change";
+                claim.advice = Some(if nothing_ran { NO_TESTS } else { mend }.to_owned());
             }
         }
     }

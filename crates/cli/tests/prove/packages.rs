@@ -3,15 +3,15 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use acquit_testkit::packages::{From, sh, unpack};
 use serde_json::Value;
 use toml::Table;
 
 use crate::common::{Sandbox, binary};
+use crate::spent::{Spent, measured};
 
 /// A package, unpacked and committed.
 struct Package {
@@ -25,7 +25,7 @@ struct Package {
 /// A judgement, and how long it took.
 struct Judged {
     report: Value,
-    seconds: f64,
+    spent: Spent,
 }
 
 impl Judged {
@@ -88,16 +88,16 @@ impl Package {
     }
 
     fn prove(&self, args: &[&str]) -> Judged {
-        let start = Instant::now();
+        // `ACQUIT_TEST_BINARY` may name a release build, to measure what users wait for.
         let mut command = Command::new(binary());
         command.args(["prove", "--json"]).args(args).current_dir(&self.repository);
         command.env("ACQUIT_HOME", self.root.join("acquit")).env_remove("ACQUIT_STORE");
         command.env("XDG_CONFIG_HOME", self.root.join("config"));
-        let output = command.stdin(Stdio::null()).output().unwrap();
+        let (output, spent) = measured(command, |mut command| command.stdin(Stdio::null()).output().unwrap());
         let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
             panic!("{error}: {}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()))
         });
-        Judged { report, seconds: start.elapsed().as_secs_f64() }
+        Judged { report, spent }
     }
 
     /// Makes a change, looks at it, and takes it back.
@@ -111,19 +111,13 @@ impl Package {
     }
 }
 
-fn seconds(at: &Path, line: &str) -> f64 {
-    let start = Instant::now();
-    sh(at, line);
-    start.elapsed().as_secs_f64()
-}
-
 /// Judges a package untouched, with honest changes and with lies, and prints its rows of the tables.
 fn judged(recipe: &str) {
     let package = Package::new(recipe.parse().unwrap());
     let (name, language) = (package.text("name").to_owned(), package.text("language").to_owned());
     let mut wrong = String::new();
     let untouched = package.prove(&[]);
-    println!("untouched: {} in {:.1} s {}", untouched.decision(), untouched.seconds, untouched.why());
+    println!("untouched: {} in {:.1} s {}", untouched.decision(), untouched.spent.wall, untouched.why());
     if untouched.decision() != "acquitted" {
         let _ = writeln!(wrong, "refused: untouched: {}", untouched.why());
     }
@@ -131,7 +125,7 @@ fn judged(recipe: &str) {
     let changes = package.changes("honest");
     for (what, change) in &changes {
         let judged = package.with(change, || package.prove(&[]));
-        println!("honest, {what}: {} in {:.1} s {}", judged.decision(), judged.seconds, judged.why());
+        println!("honest, {what}: {} in {:.1} s {}", judged.decision(), judged.spent.wall, judged.why());
         if judged.decision() == "acquitted" {
             honest += 1;
         } else {
@@ -141,7 +135,7 @@ fn judged(recipe: &str) {
     let lies = package.changes("lie");
     for (what, change) in &lies {
         let judged = package.with(change, || package.prove(&[]));
-        println!("lie, {what}: {} in {:.1} s {}", judged.decision(), judged.seconds, judged.why());
+        println!("lie, {what}: {} in {:.1} s {}", judged.decision(), judged.spent.wall, judged.why());
         let is_found = judged.decision() == "guilty";
         found += usize::from(is_found);
         // What is known to be missed is counted all the same; once it is found, its mark has to go.
@@ -160,7 +154,10 @@ fn judged(recipe: &str) {
         lies.len(),
         lies.len() - found
     );
-    timed(&package);
+    let claims = untouched.report["claims"].as_array().into_iter().flatten();
+    let checks =
+        claims.filter(|claim| claim["check"] == "command").filter_map(|claim| claim["command"].as_str());
+    timed(&package, &checks.map(str::to_owned).collect::<Vec<_>>());
     assert!(wrong.is_empty(), "{name}:\n{wrong}");
 }
 
@@ -189,41 +186,60 @@ fn soak_lies_in_a_java_package_are_found_and_honest_work_is_not_blamed() {
     judged(include_str!("packages/java.toml"));
 }
 
-/// How long the same takes by hand, beside `prove` with nothing known, after another edit of the code, after one of the tests, and
-/// with `--quick`.
-fn timed(package: &Package) {
+/// How long the same takes by hand (the checks that `prove` runs, and the tests with the change and without it), beside `prove` with
+/// nothing cached, after another edit of the code, after one of the tests, and with `--quick`.
+fn timed(package: &Package, checks: &[String]) {
     let (repository, test) = (&package.repository, package.text("test"));
-    let ignored = "printf '.venv/\n*.egg-info/\ntarget/\n' >> .git/info/exclude";
-    sh(repository, ignored);
-    let change = &package.changes("honest")[0].1;
-    // By hand: set up, put the change aside, test, bring it back, test, look at the difference.
-    sh(repository, change);
-    let line =
-        format!("{}\ngit stash -q -u\n{test}\ngit stash pop -q\n{test}\ngit diff", package.text("setup"));
-    let by_hand = seconds(repository, &line);
-    let by_hand_again = seconds(repository, &format!("{test}\ngit diff"));
-    let _ = fs::remove_dir_all(package.root.join("acquit"));
-    let first = package.prove(&[]).seconds;
+    sh(repository, "printf '.venv/\n*.egg-info/\ntarget/\nnode_modules/\n' >> .git/info/exclude");
+    let by_hand = |line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-ec", line]).current_dir(repository);
+        command.env("GIT_COMMITTER_NAME", "user").env("GIT_COMMITTER_EMAIL", "user@example.org");
+        command.env("GIT_AUTHOR_NAME", "user").env("GIT_AUTHOR_EMAIL", "user@example.org");
+        let (output, spent) = measured(command, |mut command| command.output().unwrap());
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        spent
+    };
     let edited = |key: &str| {
         let mark = if package.text("language") == "Python" { "#" } else { "//" };
-        sh(repository, &format!("echo '{mark} Another edit.' >> {}", package.text(key)))
+        sh(repository, &format!("echo '{mark} Another edit.' >> {}", package.text(key)));
     };
+    // A check may fail on a package as it is.
+    let checks: String = checks.iter().map(|check| format!("{check} || true\n")).collect();
+    let whole = format!("{checks}git stash -q -u\n{test}\ngit stash pop -q\n{test}\ngit diff");
+    sh(repository, &package.changes("honest")[0].1);
+    let first_by_hand = by_hand(&format!("{}\n{whole}", package.text("setup")));
     edited("code");
-    let code = package.prove(&[]).seconds;
+    let again_by_hand = by_hand(&whole);
+    edited("code");
+    let once = by_hand(test);
+    let _ = fs::remove_dir_all(package.root.join("acquit"));
+    let first = package.prove(&[]).spent;
+    edited("code");
+    let code = package.prove(&[]).spent;
     edited("tests");
-    let tests = package.prove(&[]).seconds;
+    let tests = package.prove(&[]).spent;
     edited("code");
-    let quick = package.prove(&["--quick"]).seconds;
-    let same = package.prove(&["--quick"]).seconds;
+    let quick = package.prove(&["--quick"]).spent;
+    let same = package.prove(&["--quick"]).spent;
     sh(repository, "git reset -q --hard && git clean -qfd");
+    println!("seconds of {} time", once.unit());
     println!(
-        "| package | by hand | first `prove` | ratio | suite alone | after an edit of code | ratio | of tests | ratio | `--quick` | same content |"
+        "| package | tests once | by hand, first | by hand, again | first `prove` | after an edit of code | of a test | `--quick` | the same again |"
     );
+    let beside = |spent: Spent, by_hand: Spent| {
+        format!("{:.1} ({:.1} ×)", spent.seconds(), spent.seconds() / by_hand.seconds())
+    };
     println!(
-        "| {} | {by_hand:.1} s | {first:.1} s | {:.1} | {by_hand_again:.1} s | {code:.1} s | {:.1} | {tests:.1} s | {:.1} | {quick:.1} s | {same:.1} s |",
+        "| {} | {:.1} | {:.1} | {:.1} | {} | {} | {} | {:.1} | {:.1} |",
         package.text("name"),
-        first / by_hand,
-        code / by_hand_again,
-        tests / by_hand_again
+        once.seconds(),
+        first_by_hand.seconds(),
+        again_by_hand.seconds(),
+        beside(first, first_by_hand),
+        beside(code, again_by_hand),
+        beside(tests, again_by_hand),
+        quick.seconds(),
+        same.seconds()
     );
 }

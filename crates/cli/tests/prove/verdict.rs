@@ -115,6 +115,15 @@ fn what_cannot_be_tested_is_not_acquitted() {
     let words = ran(&sandbox, &[], 5).out;
     assert!(words.contains("could not judge") && words.contains("acquit init"), "{words}");
 
+    // A command that has no report per test leaves single tests open, and that is named.
+    let sandbox = package();
+    let plain = crate::kit::MANIFEST.replace("node --test", "node test/old.test.js && echo ok");
+    sandbox.repo.write("package.json", &plain);
+    sandbox.repo.commit("a command of its own");
+    sandbox.repo.write("sum.js", MENDED);
+    let report = prove(&sandbox, &[], 0);
+    assert!(report["unchecked"].to_string().contains("tells only whether all tests pass"), "{report:#}");
+
     let setup = "[setup]\nrun = \"exit 7\"\nlock_files = [\"README.md\"]\n[gates.test]\nrun = \"true\"\nkind = \"test\"\n";
     let sandbox = Sandbox::of_files("project", &[(".acquit/acquit.toml", setup)]);
     sandbox.repo.write("README.md", "changed\n");
@@ -193,6 +202,35 @@ fn what_nobody_trusts_is_not_run_and_a_change_does_not_choose_its_own_rules() {
     assert!(refused.err.contains("acquit trust"), "{refused}");
     let report = prove(&sandbox, &["--trust-base"], 0);
     assert_eq!(report["rules"], "base", "{report:#}");
+}
+
+#[test]
+fn files_that_setup_copies_come_from_the_checkout_of_the_user() {
+    let config = "[setup]\nrun = \"true\"\nlock_files = [\"README.md\"]\ncopy = [\"env.test\"]\n\
+                  [gates.test]\nrun = \"grep -q 4711 env.test\"\nkind = \"test\"\n";
+    for ignored in ["env.test\n", "other\n"] {
+        let files = [(".acquit/acquit.toml", config), (".gitignore", ignored), ("README.md", "Words.\n")];
+        let sandbox = Sandbox::of_files("project", &files);
+        sandbox.repo.write("env.test", "PORT=4711\n");
+        sandbox.repo.write("notes.txt", "changed\n");
+        let report = prove(&sandbox, &[], 0);
+        assert_eq!(claim(&report, "test")["status"], "holds", "{report:#}");
+        sandbox.repo.write("env.test", "PORT=1\n");
+        prove(&sandbox, &[], 1);
+    }
+}
+
+#[test]
+fn a_change_of_scripts_needs_no_setup_of_its_own() {
+    let sandbox = package();
+    let manifest = crate::kit::MANIFEST.replace("node --test\"", "node --test\", \"start\": \"node .\"");
+    sandbox.repo.write("package.json", &manifest);
+    sandbox.repo.write("sum.js", MENDED);
+    let report = prove(&sandbox, &[], 0);
+    assert!(report.get("setups").is_none(), "{report:#}");
+    sandbox.repo.write("package.json", &manifest.replace("\"type\"", "\"dependencies\": {}, \"type\""));
+    let report = prove(&sandbox, &[], 0);
+    assert_eq!(report["setups"][0]["changed"][0], "package.json", "{report:#}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod markdown;
 mod sarif;
 
 use acquit_app::prove::{Claim, Decision, Report, Status};
-use acquit_core::gate::Weight;
+use acquit_core::gate::{Finding, Weight};
 
 use super::{Look, Printer, text};
 
@@ -133,7 +133,7 @@ pub(super) fn evidence(claim: &Claim) -> Vec<String> {
     }
     let mut findings: Vec<_> = evidence.findings.iter().collect();
     findings.sort_by_key(|finding| finding.weight == Weight::Noted);
-    lines.extend(findings.iter().take(MOST_SHOWN).map(|finding| first_lines(&finding.to_string())));
+    lines.extend(findings.iter().take(MOST_SHOWN).map(|finding| in_a_line(finding)));
     let more = findings.len().saturating_sub(MOST_SHOWN) + evidence.more as usize;
     if more > 0 {
         lines.push(format!("… and {more} findings more; --json has them"));
@@ -148,6 +148,13 @@ pub(super) fn evidence(claim: &Claim) -> Vec<String> {
         lines.push("it fails on the base as well, so it is not held against the change".to_owned());
     }
     lines
+}
+
+/// Formats a finding as one line. Shortens its message, so that its rule, which `--allow` takes, is always there.
+fn in_a_line(finding: &Finding) -> String {
+    let rule = format!(" [{}]", finding.rule);
+    let text = first_lines(finding.to_string().trim_end_matches(&rule));
+    format!("{}{rule}", text::line(&text, WIDTH.saturating_sub(rule.chars().count())))
 }
 
 /// Joins the first lines of a text.
