@@ -3,7 +3,7 @@
 use acquit_testkit::need;
 
 use crate::common::Sandbox;
-use crate::kit::{FILES, HONEST, MENDED, claim, prove, ran};
+use crate::kit::{BROKEN, FILES, HONEST, MENDED, claim, prove, ran};
 
 /// Coverage is measured by node itself. Mutants are those of a tool that wrote its report in the common format.
 const CONFIG: &str = r#"[gates.scope]
@@ -76,13 +76,12 @@ fn a_flaky_test_is_named_and_not_held_against_the_change() {
 #[test]
 fn a_long_message_leaves_room_for_the_name_of_its_rule() {
     let sandbox = Sandbox::of_files("project", &FILES);
-    let name = "x".repeat(300);
-    sandbox
-        .repo
-        .write("test/long.test.js", &HONEST.replace("three numbers", &name).replace("3]), 6", "3]), 3"));
+    let long =
+        HONEST.replace("three numbers", &"x".repeat(300)).replace("sum([1, 2, 3]), 6", "sum([1, 2]), 3");
+    sandbox.repo.write("test/long.test.js", &long);
     sandbox.repo.commit("a test with a long name");
-    std::fs::remove_file(sandbox.repo.path().join("test/long.test.js")).unwrap();
-    let words = ran(&sandbox, &["--working-tree"], 1).out;
+    sandbox.repo.write("sum.js", BROKEN);
+    let words = ran(&sandbox, &[], 1).out;
     let line = words.lines().find(|line| line.contains("xxxx")).unwrap_or_else(|| panic!("{words}"));
-    assert!(line.ends_with("… [test-removed]"), "{words}");
+    assert!(line.ends_with("… [new-failure]"), "{words}");
 }

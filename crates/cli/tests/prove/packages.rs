@@ -205,7 +205,7 @@ fn timed(package: &Package, checks: &[String]) {
         sh(repository, &format!("echo '{mark} Another edit.' >> {}", package.text(key)));
     };
     // A check may fail on a package as it is.
-    let checks: String = checks.iter().map(|check| format!("{check} || true\n")).collect();
+    let checks = checks.iter().map(|check| format!("{check} || true\n")).collect::<Vec<_>>().concat();
     let whole = format!("{checks}git stash -q -u\n{test}\ngit stash pop -q\n{test}\ngit diff");
     sh(repository, &package.changes("honest")[0].1);
     let first_by_hand = by_hand(&format!("{}\n{whole}", package.text("setup")));
