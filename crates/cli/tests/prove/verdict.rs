@@ -215,8 +215,10 @@ fn files_that_setup_copies_come_from_the_checkout_of_the_user() {
         sandbox.repo.write("notes.txt", "changed\n");
         let report = prove(&sandbox, &[], 0);
         assert_eq!(claim(&report, "test")["status"], "holds", "{report:#}");
+        // The base is judged with the same files, so it is no fault of the change.
         sandbox.repo.write("env.test", "PORT=1\n");
-        prove(&sandbox, &[], 1);
+        let report = prove(&sandbox, &[], 5);
+        assert_eq!(claim(&report, "test")["status"], "broken_before", "{report:#}");
     }
 }
 
