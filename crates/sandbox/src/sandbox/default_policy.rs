@@ -88,9 +88,7 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     for place in SYSTEM {
         view.show_if_there(Path::new(place), What::Read);
     }
-    for name in ETC {
-        view.show_if_there(&Path::new("/etc").join(name), What::Read);
-    }
+    view.show_listed(Path::new("/etc"), ETC);
     for place in SYSTEM_HIDDEN {
         view.show_if_there(Path::new(place), What::Hidden);
     }

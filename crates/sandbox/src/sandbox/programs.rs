@@ -70,6 +70,9 @@ impl<'a> Programs<'a> {
         let mut entries: Vec<(PathBuf, bool)> = entries
             .map(|entry| {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                if !is_link {
+                    self.view.is_no_link(entry.path());
+                }
                 (folder.join(entry.file_name()), is_link)
             })
             .collect();

@@ -1,7 +1,7 @@
 //! Builds the entries of a policy: the real path of every place to show, and the symlinks on the way.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -47,6 +47,37 @@ impl View {
         if place.symlink_metadata().is_ok() {
             self.show(place, what);
         }
+    }
+
+    /// Shows those of these paths that exist below a directory, which is read once.
+    pub(super) fn show_listed(&mut self, folder: &Path, names: &[&str]) {
+        let listed = self.list(folder);
+        for name in names {
+            let first = name.split('/').next().unwrap_or(name);
+            match &listed {
+                Some(listed) if !listed.contains(OsStr::new(first)) => {}
+                Some(_) if first == *name => drop(self.show(&folder.join(name), What::Read)),
+                _ => self.show_if_there(&folder.join(name), What::Read),
+            }
+        }
+    }
+
+    /// Remembers that there is no symlink at a real path.
+    pub(super) fn is_no_link(&mut self, place: PathBuf) {
+        self.links.insert(place, None);
+    }
+
+    /// Returns the names in a real directory, and remembers which of them are no symlinks.
+    fn list(&mut self, folder: &Path) -> Option<HashSet<OsString>> {
+        let mut names = HashSet::new();
+        for entry in fs::read_dir(folder).ok()? {
+            let entry = entry.ok()?;
+            if !entry.file_type().ok()?.is_symlink() {
+                self.is_no_link(entry.path());
+            }
+            names.insert(entry.file_name());
+        }
+        Some(names)
     }
 
     /// Shows a path at its real location, with the symlinks on the way. Returns the real path.

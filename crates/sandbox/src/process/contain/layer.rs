@@ -18,8 +18,11 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode as FileMode, mkdirat, mknodat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode as FileMode, ResolveFlags, mkdirat, mknodat, openat2, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
@@ -53,6 +56,8 @@ pub(super) struct Layers<'a> {
     /// entered.
     made: usize,
     workshop: Option<OwnedFd>,
+    /// The last directory of the machine from which something was taken. Most entries share it with the one before.
+    last: Option<(PathBuf, Rc<OwnedFd>)>,
 }
 
 impl<'a> Layers<'a> {
@@ -65,7 +70,26 @@ impl<'a> Layers<'a> {
         };
         let hidden = view.iter().enumerate().filter_map(hides).collect();
         let mounts = mount_points(&fs::read("/proc/self/mountinfo").unwrap_or_default());
-        Self { written: BTreeMap::new(), read: BTreeMap::new(), mounts, hidden, made: 0, workshop: None }
+        Self {
+            written: BTreeMap::new(),
+            read: BTreeMap::new(),
+            mounts,
+            hidden,
+            made: 0,
+            workshop: None,
+            last: None,
+        }
+    }
+
+    /// Opens the directory of the machine that contains a path, without following symlinks.
+    pub(super) fn above(&mut self, place: &Path) -> Result<Rc<OwnedFd>, Errno> {
+        let above = place.parent().ok_or(Errno::INVAL)?;
+        if let Some((_, opened)) = self.last.as_ref().filter(|(last, _)| last == above) {
+            return Ok(Rc::clone(opened));
+        }
+        let opened = Rc::new(openat2(CWD, above, FOLDER, FileMode::empty(), ResolveFlags::NO_SYMLINKS)?);
+        self.last = Some((above.to_owned(), Rc::clone(&opened)));
+        Ok(opened)
     }
 
     /// Returns whether something is mounted below a directory. The kernel creates no overlay over such a directory.

@@ -4,12 +4,14 @@
 //! an empty root and attaches them to it one by one. Some of these directories were writable for an agent, so no step
 //! follows a symlink: a planted one would lead out of the new root.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode as FileMode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2,
+    AtFlags, CWD, FileType, Mode as FileMode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, statat,
     symlinkat, unlinkat,
 };
 use rustix::io::Errno;
@@ -91,7 +93,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let devices = take_devices()?;
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
-    let root = empty_folder().map_err(at("/"))?;
+    let root = Root { root: empty_folder().map_err(at("/"))?, last: RefCell::default() };
     let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(&root, "", CWD, PLACE, onto).map_err(at(PLACE))?;
     file(&root, Path::new(EMPTY))?;
@@ -140,7 +142,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
         restrict_mount(&mount, READ_ONLY, Depth::This).map_err(at("/"))?;
     }
     unlinkat(&root, EMPTY, AtFlags::empty()).map_err(at("/"))?;
-    restrict_mount(&root, READ_ONLY, Depth::This).map_err(at("/"))?;
+    restrict_mount(&root.root, READ_ONLY, Depth::This).map_err(at("/"))?;
     fchdir(&root).map_err(at("/"))?;
     pivot_root(".", ".").map_err(at("/"))?;
     unmount(".", UnmountFlags::DETACH).map_err(at("/"))?;
@@ -194,13 +196,20 @@ fn take_to_read(
     missing: &mut Missing,
     pieces: &mut Vec<Piece>,
 ) -> Result<()> {
-    let found = match real(place) {
+    let above = match layers.above(place) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(()),
         other => other.map_err(at(place))?,
     };
-    let is_folder = FileType::from_raw_mode(fstat(&found).map_err(at(place))?.st_mode) == FileType::Directory;
-    let mount = if !is_folder || KERNEL_FOLDERS.iter().any(|folder| place.starts_with(folder)) {
-        copy(found, Path::new(""), READ_ONLY | NO_DEVICES)
+    let name = Path::new(place.file_name().unwrap_or_default());
+    let kind = match statat(&*above, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(()),
+        other => FileType::from_raw_mode(other.map_err(at(place))?.st_mode),
+    };
+    // A symlink stays one: nothing follows it.
+    let as_it_is = || copy(&*above, name, READ_ONLY | NO_DEVICES);
+    let is_kernel = || KERNEL_FOLDERS.iter().any(|folder| place.starts_with(folder));
+    let mount = if kind != FileType::Directory || is_kernel() {
+        as_it_is()
     } else if layers.has_mounts_below(place) {
         for (child, link) in layer::children(place) {
             match link {
@@ -217,7 +226,7 @@ fn take_to_read(
                 if kernel::landlock_version() < Some(landlock::WITH_SOCKETS) {
                     missing.add(Wall::Sockets);
                 }
-                copy(found, Path::new(""), READ_ONLY | NO_DEVICES)
+                as_it_is()
             }
         })
     };
@@ -253,6 +262,7 @@ pub(super) fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::resul
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW
         | OpenTreeFlags::AT_EMPTY_PATH;
     let mount = open_tree(root, place, flags)?;
     restrict_mount(&mount, attributes, Depth::AndBelow)?;
@@ -286,16 +296,26 @@ fn new_file_system(
 }
 
 /// Attaches a mount at a path of the new root.
-fn hang(root: &OwnedFd, place: &Path, mount: &OwnedFd) -> Result<()> {
+fn hang(root: &Root, place: &Path, mount: &OwnedFd) -> Result<()> {
     let is_folder = FileType::from_raw_mode(fstat(mount).map_err(at(place))?.st_mode) == FileType::Directory;
     let target = if is_folder { folder(root, place)? } else { file(root, place)? };
-    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(mount, "", &target, "", onto).map_err(at(place))
+    attach(root, place, mount, &target)
 }
 
-fn link(root: &OwnedFd, place: &Path, to: &Path) -> Result<()> {
+/// Attaches a mount to what was opened at a path.
+fn attach(root: &Root, place: &Path, mount: &OwnedFd, target: &OwnedFd) -> Result<()> {
+    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(mount, "", target, "", onto).map_err(at(place))?;
+    // From now on, this path leads to another directory.
+    if root.last.borrow().as_ref().is_some_and(|(last, _)| last.starts_with(place)) {
+        root.last.take();
+    }
+    Ok(())
+}
+
+fn link(root: &Root, place: &Path, to: &Path) -> Result<()> {
     let (parent, name) = parent(root, place)?;
-    match symlinkat(to, &parent, name) {
+    match symlinkat(to, &*parent, name) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(at(place)(errno)),
     }
@@ -303,7 +323,7 @@ fn link(root: &OwnedFd, place: &Path, to: &Path) -> Result<()> {
 
 /// Covers the file or directory at a path, if there is one. Returns the mount of a directory, to make it read-only at
 /// the end.
-fn hide(root: &OwnedFd, place: &Path) -> Result<Option<OwnedFd>> {
+fn hide(root: &Root, place: &Path) -> Result<Option<OwnedFd>> {
     let Some(target) = find(root, place).map_err(at(place))? else { return Ok(None) };
     let kind = FileType::from_raw_mode(fstat(&target).map_err(at(place))?.st_mode);
     let nothing = match kind {
@@ -312,8 +332,7 @@ fn hide(root: &OwnedFd, place: &Path) -> Result<Option<OwnedFd>> {
         _ => copy(root, Path::new(EMPTY), READ_ONLY | NO_DEVICES),
     };
     let nothing = nothing.map_err(at(place))?;
-    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(&nothing, "", &target, "", onto).map_err(at(place))?;
+    attach(root, place, &nothing, &target)?;
     Ok((kind == FileType::Directory).then_some(nothing))
 }
 
@@ -322,7 +341,7 @@ pub(super) fn empty_folder() -> std::result::Result<OwnedFd, Errno> {
 }
 
 /// Sets the process limit of the pid namespace. The kernel enforces it, so no fork bomb can outrun it.
-fn limit_processes(root: &OwnedFd, limit: u32) -> std::result::Result<(), Errno> {
+fn limit_processes(root: &Root, limit: u32) -> std::result::Result<(), Errno> {
     /// The lowest value that the kernel accepts.
     const LEAST: u32 = 301;
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
@@ -337,7 +356,7 @@ fn limit_processes(root: &OwnedFd, limit: u32) -> std::result::Result<(), Errno>
 
 /// Sets the kernel's limits for this user namespace: no further namespaces, and a share of the user's inotify
 /// instances and watches. If the kernel lacks one of them, its value stays, which `doctor` reports.
-fn limit_namespace(root: &OwnedFd) {
+fn limit_namespace(root: &Root) {
     let path = |name: &str| format!("proc/sys/user/{name}");
     let set = |name: &str, value: u64| -> std::result::Result<(), Errno> {
         let file = openat(root, path(name), OFlags::WRONLY | OFlags::CLOEXEC, FileMode::empty())?;
@@ -371,7 +390,7 @@ fn kernel_has_own_pid_max() -> bool {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (6, 14)
 }
 
-fn close_proc(root: &OwnedFd) -> Result<()> {
+fn close_proc(root: &Root) -> Result<()> {
     for name in PROC_READ_ONLY {
         let inside = Path::new("proc").join(name);
         match copy(root, &inside, READ_ONLY) {
@@ -391,20 +410,39 @@ pub(super) const FOLDER: OFlags =
 pub(super) const ANYTHING: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens a path below a root. The kernel refuses symlinks and paths that leave the root.
-pub(super) fn open(root: &OwnedFd, place: &Path, flags: OFlags) -> std::result::Result<OwnedFd, Errno> {
+pub(super) fn open(root: impl AsFd, place: &Path, flags: OFlags) -> std::result::Result<OwnedFd, Errno> {
     let inside = place.strip_prefix("/").unwrap_or(place);
     let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
     openat2(root, inside, flags, FileMode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
 }
 
+/// The new root.
+struct Root {
+    root: OwnedFd,
+    /// The last directory in which something was placed. Most places share it with the one before.
+    last: RefCell<Option<(PathBuf, Rc<OwnedFd>)>>,
+}
+
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+}
+
 /// Opens the parent directory of a path, creating it if missing, and returns the file name.
-fn parent<'a>(root: &OwnedFd, place: &'a Path) -> Result<(OwnedFd, &'a OsStr)> {
+fn parent<'a>(root: &Root, place: &'a Path) -> Result<(Rc<OwnedFd>, &'a OsStr)> {
     let name = place.file_name().ok_or(Errno::INVAL).map_err(at(place))?;
-    Ok((folder(root, place.parent().unwrap_or(Path::new("/")))?, name))
+    let above = place.parent().unwrap_or(Path::new("/"));
+    if let Some((_, opened)) = root.last.borrow().as_ref().filter(|(last, _)| last == above) {
+        return Ok((Rc::clone(opened), name));
+    }
+    let opened = Rc::new(folder(root, above)?);
+    root.last.replace(Some((above.to_owned(), Rc::clone(&opened))));
+    Ok((opened, name))
 }
 
 /// Opens the directory at a path, creating it if missing.
-fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
+fn folder(root: &Root, place: &Path) -> Result<OwnedFd> {
     match open(root, place, FOLDER) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
         other => return other.map_err(at(place)),
@@ -412,37 +450,40 @@ fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     let (parent, name) = parent(root, place)?;
     let make = || {
         let mode = FileMode::from_raw_mode(0o755);
-        if mkdirat(&parent, name, mode) == Err(Errno::EXIST) {
+        if mkdirat(&*parent, name, mode) == Err(Errno::EXIST) {
             // An agent placed something else here, in a directory of its own.
-            unlinkat(&parent, name, AtFlags::empty())?;
-            mkdirat(&parent, name, mode)?;
+            unlinkat(&*parent, name, AtFlags::empty())?;
+            mkdirat(&*parent, name, mode)?;
         }
-        openat(&parent, name, FOLDER, FileMode::empty())
+        openat(&*parent, name, FOLDER, FileMode::empty())
     };
     make().map_err(at(place))
 }
 
 /// Opens the file at a path, creating it if missing.
-fn file(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
+fn file(root: &Root, place: &Path) -> Result<OwnedFd> {
     let (parent, name) = parent(root, place)?;
-    let make = || -> std::result::Result<OwnedFd, Errno> {
-        match openat(&parent, name, ANYTHING, FileMode::empty()) {
-            Ok(found) if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink => {
-                return Ok(found);
-            }
-            Ok(_) => unlinkat(&parent, name, AtFlags::empty())?,
-            Err(Errno::NOENT) => {}
-            Err(errno) => return Err(errno),
-        }
+    let make = || {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::WRONLY;
-        openat(&parent, name, flags, FileMode::from_raw_mode(0o644))?;
-        openat(&parent, name, ANYTHING, FileMode::empty())
+        openat(&*parent, name, flags, FileMode::from_raw_mode(0o644))
     };
-    make().map_err(at(place))
+    let make_or_find = || -> std::result::Result<OwnedFd, Errno> {
+        match make() {
+            Err(Errno::EXIST) => {}
+            made => return made,
+        }
+        let found = openat(&*parent, name, ANYTHING, FileMode::empty())?;
+        if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink {
+            return Ok(found);
+        }
+        unlinkat(&*parent, name, AtFlags::empty())?;
+        make()
+    };
+    make_or_find().map_err(at(place))
 }
 
 /// Opens what is at a path, if anything. Follows no symlinks.
-fn find(root: &OwnedFd, place: &Path) -> std::result::Result<Option<OwnedFd>, Errno> {
+fn find(root: &Root, place: &Path) -> std::result::Result<Option<OwnedFd>, Errno> {
     match open(root, place, ANYTHING) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         other => other.map(Some),
