@@ -13,7 +13,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
+use ring::digest::{Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 use super::{CommitId, ObjectFormat};
 use crate::untrusted;
@@ -133,17 +133,25 @@ pub(crate) fn file_name(format: ObjectFormat, content: &[u8]) -> String {
 
 /// Returns the object id of the concatenated parts.
 fn name(format: ObjectFormat, parts: &[&[u8]]) -> String {
+    hex(digest(format, parts).as_ref())
+}
+
+/// Returns the hash of the concatenated parts.
+pub(super) fn digest(format: ObjectFormat, parts: &[&[u8]]) -> Digest {
     let algorithm = match format {
         ObjectFormat::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
         ObjectFormat::Sha256 => &SHA256,
     };
     let mut hash = Context::new(algorithm);
     parts.iter().for_each(|part| hash.update(part));
-    let mut digits = String::new();
-    for byte in hash.finish().as_ref() {
-        digits.push_str(&format!("{byte:02x}"));
-    }
-    digits
+    hash.finish()
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Returns the content of a zlib stream without compression (RFC 1950, and 3.2.4 of RFC 1951).

@@ -173,7 +173,8 @@ impl LockedWorkspace {
             }
             new_commits = self.commits_between(&start, tip)?;
         }
-        let which = if state.knows_paths(tree) { Files::Known } else { Files::Any };
+        let known = state.tree_rows().to_vec();
+        let which = if state.knows_paths(tree) { Files::Known(&known) } else { Files::Any };
         let commit = || self.commit_work(tip, message, identity, tree, which);
         let ((head, left), kept) = self.without_repositories(leg, tree, tip, commit)?;
         self.check_guarded(state, tree, &start, &head)?;

@@ -33,6 +33,7 @@ mod branch;
 mod change;
 mod checkout_index;
 mod collect;
+mod copied;
 mod create;
 mod error;
 mod examine;

@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::agent::{Role, config, write_repository};
+use super::copied::Copied;
 use super::modules::Tree;
 use super::snapshot::{Skip, Snapshot, paths};
 use super::{Error, LockedWorkspace, attributes, files};
@@ -37,27 +38,35 @@ impl LockedWorkspace {
 
     /// Returns the tree of a commit.
     pub(crate) fn checked(&self, commit: &CommitId) -> Result<PathBuf, Error> {
-        let doing = "check out what is to be judged";
         let dir = self.dir.join("checked");
         let (tree, index, at) = (dir.join("work"), dir.join("index"), dir.join("at"));
         let known = files::read(&at, files::SMALL)?;
         if known.as_deref() == Some(commit.as_str().as_bytes()) {
             return Ok(tree);
         }
+        let start_empty = || {
+            files::remove(&dir)?;
+            std::fs::create_dir_all(&tree).map_err(|e| Error::io("create", &tree, e))
+        };
         if known.is_some() {
             files::remove(&at)?;
             files::remove(&tree.join(".git"))?;
         } else {
             // A process was killed while switching commits, so the content matches no commit.
-            files::remove(&dir)?;
-            std::fs::create_dir_all(&tree).map_err(|e| Error::io("create", &tree, e))?;
+            start_empty()?;
         }
-        self.call("read-tree")
-            .index(&index)
-            .work_tree(&tree)
-            .args(["--reset", "-u", commit.as_str()])
-            .run()
-            .map_err(Error::git(doing))?;
+        let copied = self.copy_committed(commit, &tree, &index);
+        if copied == Copied::Some {
+            start_empty()?;
+        }
+        if copied != Copied::All {
+            self.call("read-tree")
+                .index(&index)
+                .work_tree(&tree)
+                .args(["--reset", "-u", commit.as_str()])
+                .run()
+                .map_err(Error::git("check out what is to be judged"))?;
+        }
         self.fill_submodules(commit.as_str(), &tree, Tree::Ours)?;
         let git = tree.join(".git");
         let config = config(self.format, &Role::Agent(&self.agent));

@@ -1,23 +1,27 @@
 //! Saves the content of a tree as a commit, then cleans the tree.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 use acquit_core::artifact::DiffStats;
 
 use super::collect::read_stats;
-use super::snapshot::{Skip, Snapshot, too_deep};
+use super::snapshot::{Skip, Snapshot, on_disk, split, too_deep};
 use super::state::{Resetting, State};
 use super::{Error, LockedWorkspace, SavedAttempt, files};
-use crate::git::{CommitId, Identity};
+use crate::git::{Call, CommitId, Identity, Index};
 
 /// The year 2100. A file with a later date was dated on purpose.
 const LATEST_DATE: i64 = 4_102_444_800;
 
 /// Which files a commit of the tree must look for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Files {
-    /// Only files in the index: none is new.
-    Known,
+#[derive(Clone, Copy)]
+pub(super) enum Files<'a> {
+    /// Only files in the index: none is new. With the trusted listing of the tree when it had the content of the index.
+    Known(&'a [u8]),
     /// New files too.
     Any,
 }
@@ -58,18 +62,60 @@ impl LockedWorkspace {
         message: &str,
         author: &Identity,
         tree: &Snapshot,
-        which: Files,
+        which: Files<'_>,
     ) -> Result<(CommitId, DiffStats), Error> {
         self.check_tree_size(tree)?;
         let newest = tree.newest;
-        if which == Files::Known
-            && let Ok(done) = self.commit(parent, message, author, newest, &["--all"])
-        {
-            return Ok(done);
+        if let Files::Known(before) = which {
+            let index = self.git_dir().join("index");
+            let marked = self.index_of_touched(before, &tree.rows)?;
+            let call = |call: Call| call.arg("--all").index(marked.as_ref().unwrap_or(&index));
+            if let Ok(done) = self.commit(parent, message, author, newest, call) {
+                // With nothing to commit, git leaves the copy as it was: younger than it is.
+                if let Some(marked) = marked.filter(|_| done.0 != *parent) {
+                    std::fs::rename(&marked, &index).map_err(|e| Error::io("write", &index, e))?;
+                }
+                return Ok(done);
+            }
         }
         files::remove(&self.git_dir().join("index.lock"))?;
         self.stage()?;
-        self.commit(parent, message, author, newest, &[])
+        self.commit(parent, message, author, newest, std::convert::identity)
+    }
+
+    /// Writes a copy of the index with which git reads only the files that may have changed since `before`. `None` if the
+    /// index cannot be copied.
+    ///
+    /// Git compares times in whole seconds, so it reads every file that is not older than the index: after a checkout,
+    /// all of them. The listings and the index itself have nanoseconds. So compare those, forget what the index records
+    /// about files that differ, and let it be a second younger than the others.
+    fn index_of_touched(&self, before: &[u8], now: &[u8]) -> Result<Option<PathBuf>, Error> {
+        let path = self.git_dir().join("index.touched");
+        for left in [path.clone(), self.git_dir().join("index.touched.lock")] {
+            files::remove(&left)?;
+        }
+        let Some(mut index) = Index::read(&self.git_dir().join("index"), self.format) else {
+            return Ok(None);
+        };
+        let (before, now): (HashMap<_, _>, HashMap<_, _>) = (split(before).collect(), split(now).collect());
+        for number in 0..index.len() {
+            let path = index.entry(number).path;
+            let is_known = now.get(path).is_some_and(|meta| {
+                let is_recorded = |(inode, size, times)| index.has(number, inode, size, times);
+                before.get(path) == Some(meta) && on_disk(meta).is_some_and(is_recorded)
+            });
+            if !is_known {
+                index.forget(number);
+            }
+        }
+        let later = UNIX_EPOCH + Duration::from_secs(u64::from(index.newest()) + 1);
+        let write = || {
+            let mut file = File::create_new(&path)?;
+            file.write_all(&index.into_bytes())?;
+            file.set_modified(later)
+        };
+        write().map_err(|e| Error::io("write", &path, e))?;
+        Ok(Some(path))
     }
 
     /// Commits what is staged. The date comes from the files, so repeating it gives the same commit.
@@ -79,19 +125,17 @@ impl LockedWorkspace {
         message: &str,
         author: &Identity,
         newest: i64,
-        more: &[&str],
+        more: impl FnOnce(Call) -> Call,
     ) -> Result<(CommitId, DiffStats), Error> {
         self.set_head(parent)?;
-        let output = self
+        let call = self
             .call_in_tree("commit")
             .set("diff.renames=false")
             .signed(author, &Identity::neutral(), newest.clamp(0, LATEST_DATE))
             .args(["--no-verify", "--no-status", "--cleanup=verbatim", "--allow-empty-message"])
             .args(["--no-gpg-sign", "--file=-"])
-            .args(more)
-            .input(message)
-            .run_any()
-            .map_err(Error::git("commit what is in the tree"))?;
+            .input(message);
+        let output = more(call).run_any().map_err(Error::git("commit what is in the tree"))?;
         let head = self.head()?;
         // With nothing to commit, git exits with 1 and leaves HEAD as it was.
         if output.code == Some(0) || (output.code == Some(1) && output.stderr.is_empty() && head == *parent) {

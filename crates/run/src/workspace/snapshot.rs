@@ -117,6 +117,14 @@ pub(super) fn is_folder(meta: &[u8]) -> bool {
     mode.is_some_and(|mode| FileType::from_raw_mode(mode) == FileType::Directory)
 }
 
+/// Returns inode, size, mtime and ctime (each as seconds and nanoseconds) from the metadata of a row, unless it is that of
+/// a directory.
+pub(super) fn on_disk(meta: &[u8]) -> Option<(u64, u64, [i64; 4])> {
+    let (words, []) = meta.get(1 + 4..FILE_ROW)?.as_chunks::<8>() else { return None };
+    let &[inode, size, times @ ..] = <&[[u8; 8]; 6]>::try_from(words).ok()?;
+    Some((u64::from_le_bytes(inode), u64::from_le_bytes(size), times.map(i64::from_le_bytes)))
+}
+
 struct Walk {
     snapshot: Snapshot,
     youngest: i128,
