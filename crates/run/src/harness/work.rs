@@ -202,22 +202,23 @@ fn prepare(
     }
     if super::has_agent(&job.entry.purpose, &job.stage.work) {
         workspace.give_to(&stage_home::of(job.definition, job.entry))?;
-        if job.task.seed.base.work.is_some() {
+        if job.task.seed.base.work.is_some() || job.definition.travel.repository.is_some() {
             withhold_settings(ctx, job, &workspace)?;
         }
     }
     Ok((workspace, saved))
 }
 
-/// Keeps the agent from starting programs that others name in work that the task began with, such as a pull request.
-/// An agent that only looks finds the settings of the base. One that writes would deliver them as its own work, so a
+/// Keeps the agent from starting programs that others name in work that no agent of this machine made: what the task began
+/// with, such as a pull request, and what a worker sent. A worker may have checked nothing. An agent that only looks finds the settings of the base. One that writes would deliver them as its own work, so a
 /// person decides.
 fn withhold_settings(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     workspace: &LockedWorkspace,
 ) -> Result<(), LegAbort> {
-    let paths = workspace.guarded_between(&job.base, &job.start)?;
+    let base = base_of_settings(ctx, job).map_err(|error| LegAbort::harness(&error))?;
+    let paths = workspace.guarded_between(&base, &job.start)?;
     let Some(first) = paths.first() else { return Ok(()) };
     let more = match paths.len() - 1 {
         0 => String::new(),
@@ -231,13 +232,31 @@ fn withhold_settings(
         );
         return Err(LegAbort::failed(kind::CONFIG, words));
     }
-    workspace.show_from_base(&job.base, &paths)?;
+    workspace.show_from_base(&base, &paths)?;
     let words = format!(
         "the work changes {named}, from which coding agents start programs: the agent finds the version of the base there, and \
          the change in the diff"
     );
     ctx.notice(Level::Warning, words);
     Ok(())
+}
+
+/// Returns the commit whose settings agents use. In a shared store, a worker says what the work is based on. That counts
+/// only if the user's own branch has it. (The repository of a worker has no branches: it trusts the store.)
+fn base_of_settings(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<CommitId, crate::git::Error> {
+    let Some(branch) =
+        job.task.seed.base.branch.as_ref().filter(|_| job.definition.travel.repository.is_some())
+    else {
+        return Ok(job.base.clone());
+    };
+    let (git, source) = (&ctx.runtime.git, &job.source);
+    let tips = [source.branch(git, branch)?, source.tracking_ref(git, branch)?];
+    for tip in tips.iter().flatten() {
+        if *tip == job.base || source.contains(git, tip, &job.base)? {
+            return Ok(job.base.clone());
+        }
+    }
+    Ok(tips.into_iter().flatten().next().unwrap_or_else(|| job.base.clone()))
 }
 
 /// Returns the files of the project that agents of the task load when they start.
