@@ -211,6 +211,89 @@ fn a_task_passes_between_workers_that_have_no_checkout_and_every_machine_sees_it
     assert_eq!(left["workers"].as_array().unwrap().len(), 0, "{left}");
 }
 
+/// Two stages on the user's own machine, after one on a worker.
+const HOME: &str = r#"
+[budgets]
+config = 0
+[stages.first]
+mode = "implement"
+runs_on = ["a"]
+on = { pr_ready = "look" }
+[stages.look]
+mode = "investigate"
+on = { found = "write" }
+[stages.write]
+mode = "implement"
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+/// Tells whether it finds settings from which coding agents start programs.
+const LOOKS: &str = r#"
+case $ACQUIT_STAGE in
+first) echo work > work.txt ;;
+look)
+    if [ -e .claude/settings.json ]; then echo found > '@ROOT@/seen'; else echo nothing > '@ROOT@/seen'; fi
+    printf '{"outcome": "found", "payload": {"summary": "looked"}}' > "$ACQUIT_HANDOFF" ;;
+write) touch '@ROOT@/wrote'; echo more > work.txt ;;
+esac
+"#;
+
+/// What a worker has checked, it only says. One that lies names any commit as the work, and another as its base.
+#[test]
+fn a_worker_that_lies_about_tip_and_base_hands_on_no_settings_of_agents() {
+    for lies_about_base in [false, true] {
+        let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+        let config = "agent = \"bot\"\n[access]\nwrite = [\"@ROOT@\"]\n[agents.bot]\nadapter = \"command\"\n\
+                      run = [\"sh\", \".acquit/agent.sh\"]\n";
+        let files = [
+            (".acquit/acquit.toml", config),
+            (".acquit/workflows/flow.toml", HOME),
+            (".acquit/agent.sh", LOOKS),
+        ];
+        let sandbox = Sandbox::of_files("fleet", &files).with("ACQUIT_STORE", database.url.clone());
+        sandbox.acquit(&["task", "add", "Do it"]).must(0);
+        let one = Machine::new(&sandbox, &database, "one", "");
+        let worker = one.worker(&["--labels", "a"]);
+        until("the second stage waits", || waits_at(&one).filter(|(stage, _)| stage == "look"));
+        worker.signal(Signal::TERM);
+        worker.wait().must(0);
+
+        // Objects of any content come with parcels, so the user's repository may as well have them.
+        let task = sandbox.task();
+        let evil = |parent: &str| {
+            let git = |args: &[&str]| sandbox.repo.git(args);
+            git(&["read-tree", parent]);
+            sandbox.repo.write("settings.json", "{\"hooks\": {}}\n");
+            let blob = git(&["hash-object", "-w", "settings.json"]);
+            std::fs::remove_file(sandbox.repo.path().join("settings.json")).unwrap();
+            git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},.claude/settings.json")]);
+            let tree = git(&["write-tree"]);
+            git(&["read-tree", "HEAD"]);
+            git(&["commit-tree", &tree, "-p", parent, "-m", "work"])
+        };
+        let (tip, onto) = if lies_about_base {
+            let base = evil(task.base());
+            let tree = format!("{base}^{{tree}}");
+            (sandbox.repo.git(&["commit-tree", &tree, "-p", &base, "-m", "nothing"]), Some(base))
+        } else {
+            (evil(task.base()), None)
+        };
+        let onto = onto.map_or_else(|| "'null'".to_owned(), |base| format!("'\"{base}\"'"));
+        let lie = format!(
+            "update tasks set body = jsonb_set(jsonb_set(body::jsonb, '{{tip}}', '\"{tip}\"'), '{{onto}}', {onto})::text"
+        );
+        assert_eq!(database.execute(&lie), 1);
+        let said = sandbox.acquit(&["run", "T-1"]).must(3);
+        assert_eq!(common::read(&sandbox.place("seen")), "nothing\n", "{said}");
+        assert!(!sandbox.place("wrote").exists(), "{said}");
+        assert!(format!("{said}").contains(".claude/settings.json"), "{said}");
+    }
+}
+
 #[test]
 fn a_machine_that_dies_is_replaced_by_another_from_the_last_handoff() {
     let Some(database) = database_or_skip("workers on PostgreSQL") else { return };

@@ -209,8 +209,15 @@ fn none_succeeds(attacks: &[Attack]) {
             succeeded.lock().unwrap().push(*name);
         }
     });
-    assert_eq!(succeeded.into_inner().unwrap(), Vec::<&str>::new());
+    let held = |name: &&str| !(crate::is_reduced() && NOT_REDUCED.contains(name));
+    assert_eq!(
+        succeeded.into_inner().unwrap().into_iter().filter(held).collect::<Vec<_>>(),
+        Vec::<&str>::new()
+    );
 }
+
+/// What is not held without user namespaces, as docs/sandbox.md says.
+const NOT_REDUCED: [&str; 1] = ["shared memory"];
 
 #[test]
 fn a_stage_that_goes_on_keeps_its_own_home_and_its_ignored_files() {

@@ -57,7 +57,7 @@ impl IndexEntry<'_> {
 impl Index {
     /// Reads an index. `None` if there is none, or not in the format that is supported.
     pub(crate) fn read(file: &Path, format: ObjectFormat) -> Option<Self> {
-        let about = std::fs::symlink_metadata(file).ok().filter(|about| about.is_file())?;
+        let about = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?;
         if about.len() > LARGEST {
             return None;
         }
