@@ -211,7 +211,7 @@ fn a_task_passes_between_workers_that_have_no_checkout_and_every_machine_sees_it
     assert_eq!(left["workers"].as_array().unwrap().len(), 0, "{left}");
 }
 
-/// Two stages on the user's own machine, after one on a worker.
+/// Two stages on the user's own machine, which alone has the secret, after one on a worker.
 const HOME: &str = r#"
 [budgets]
 config = 0
@@ -221,9 +221,11 @@ runs_on = ["a"]
 on = { pr_ready = "look" }
 [stages.look]
 mode = "investigate"
+secrets = ["OWN_KEY"]
 on = { found = "write" }
 [stages.write]
 mode = "implement"
+secrets = ["OWN_KEY"]
 on = { pr_ready = "deliver" }
 [stages.deliver]
 kind = "action"
@@ -248,13 +250,14 @@ fn a_worker_that_lies_about_tip_and_base_hands_on_no_settings_of_agents() {
     for lies_about_base in [false, true] {
         let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
         let config = "agent = \"bot\"\n[access]\nwrite = [\"@ROOT@\"]\n[agents.bot]\nadapter = \"command\"\n\
-                      run = [\"sh\", \".acquit/agent.sh\"]\n";
+                      run = [\"sh\", \".acquit/agent.sh\"]\n[secrets]\nOWN_KEY = { env = \"OWN_KEY\" }\n";
         let files = [
             (".acquit/acquit.toml", config),
             (".acquit/workflows/flow.toml", HOME),
             (".acquit/agent.sh", LOOKS),
         ];
         let sandbox = Sandbox::of_files("fleet", &files).with("ACQUIT_STORE", database.url.clone());
+        let sandbox = sandbox.with("OWN_KEY", "own-key-4711-4711");
         sandbox.acquit(&["task", "add", "Do it"]).must(0);
         let one = Machine::new(&sandbox, &database, "one", "");
         let worker = one.worker(&["--labels", "a"]);
