@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::earlier::only_declares;
+use super::pieces::only_declares;
 use crate::check::cases::cases;
 use crate::check::outline;
 use crate::check::source::{Language, Source};

@@ -22,6 +22,7 @@ pub mod loosened;
 pub mod neighbours;
 pub mod noticed;
 pub mod phases;
+mod pieces;
 mod reproduced;
 pub mod turned;
 pub mod words;

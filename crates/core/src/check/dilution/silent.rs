@@ -479,12 +479,9 @@ fn asks_caller(new: &New<'_>, task: &str) -> Vec<Finding> {
         for it in sign.find_iter(&new.source.bare).take(MOST).filter(|it| new.is_added(it.start())) {
             let line = new.source.line_of(it.start());
             let around = line..=line.saturating_add(NEAR).min(last);
-            let tests = if new.language == Language::Rust {
-                crate::proof::inline::test_items(&new.source.text)
-            } else {
-                Vec::new()
-            };
-            let of_tests = tests.iter().any(|test| test.contains(&it.start()));
+            // The tests of a file stand at its end.
+            let tests = new.source.bare.find("#[cfg(test)]").filter(|_| new.language == Language::Rust);
+            let of_tests = tests.is_some_and(|tests| it.start() > tests);
             let decides = |line: u32| {
                 new.source.bare.get(new.source.line(line)).is_some_and(|text| CONDITION.is_match(text))
             };
