@@ -119,12 +119,11 @@ pub fn carried(place: &Place, was: &str, code: &[(String, String)]) -> Option<(S
     let nth = was.lines().take(index).filter(|line| *line == old).count();
     let has = |(_, text): &&(String, String)| count(text) == count(was);
     let here = code.iter().find(|(path, _)| *path == place.path);
-    let (path, text) = match here {
-        Some(here) => Some(here).filter(has)?,
-        None => {
-            let mut all = code.iter().filter(has);
-            all.next().filter(|_| all.next().is_none())?
-        }
+    let (path, text) = if let Some(here) = here {
+        Some(here).filter(has)?
+    } else {
+        let mut all = code.iter().filter(has);
+        all.next().filter(|_| all.next().is_none())?
     };
     let mut seen = 0;
     let lines = text.split_inclusive('\n').map(|line| {

@@ -154,7 +154,7 @@ fn values(language: Language, text: String) -> String {
     let kept = |at: usize, c: char| match source.class(at) {
         Class::Text => true,
         Class::Comment => false,
-        _ => !c.is_alphabetic() && c != '_',
+        Class::Code => !c.is_alphabetic() && c != '_',
     };
     source.text.char_indices().map(|(at, c)| if kept(at, c) || c == '\n' { c } else { ' ' }).collect()
 }
