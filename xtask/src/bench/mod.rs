@@ -71,7 +71,7 @@ impl Options {
                 (_, Some(("--acquit", path))) => options.acquit = Some(absolute(path)?),
                 (_, Some(("--keep", path))) => options.keep = Some(absolute(path)?),
                 (name, _) if options.name.is_empty() && !name.starts_with('-') => {
-                    name.clone_into(&mut options.name)
+                    name.clone_into(&mut options.name);
                 }
                 (unknown, _) => return Err(Stop(format!("bench has no `{unknown}`: cargo xtask help"))),
             }

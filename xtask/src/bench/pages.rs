@@ -109,13 +109,12 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     let place = keep.unwrap_or(dir).join("pages");
     let filled = place.join("filled");
     let known = std::fs::read_to_string(&filled).unwrap_or_default();
-    let (project, done, waits) = match known.split_once(' ') {
-        Some((done, waits)) => (Project::kept(acquit, &place), done.to_owned(), waits.to_owned()),
-        None => {
-            let (project, done, waits) = filled_project(acquit, &template, &place, (tasks, events))?;
-            std::fs::write(&filled, format!("{done} {waits}")).map_err(Stop::doing("write a file"))?;
-            (project, done, waits)
-        }
+    let (project, done, waits) = if let Some((done, waits)) = known.split_once(' ') {
+        (Project::kept(acquit, &place), done.to_owned(), waits.to_owned())
+    } else {
+        let (project, done, waits) = filled_project(acquit, &template, &place, (tasks, events))?;
+        std::fs::write(&filled, format!("{done} {waits}")).map_err(Stop::doing("write a file"))?;
+        (project, done, waits)
     };
     let mut server = Server::start(&project)?;
     server.log_in()?;

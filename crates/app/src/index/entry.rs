@@ -19,7 +19,7 @@ pub type Word = Arc<str>;
 /// Texts and stages that tasks share.
 #[derive(Default)]
 pub(super) struct Words {
-    words: HashSet<Word>,
+    texts: HashSet<Word>,
     shapes: HashSet<Arc<[StageShape]>>,
     legs: HashSet<Arc<LegShape>>,
 }
@@ -197,7 +197,7 @@ impl IndexedTask {
 
 impl Words {
     fn word(&mut self, text: &str) -> Word {
-        shared(&mut self.words, text)
+        shared(&mut self.texts, text)
     }
 
     /// Returns what the index holds of a task.
@@ -280,13 +280,12 @@ impl Words {
             agent,
             model: leg.usage.model.as_deref().map(|model| self.word(model)),
         };
-        let shape = match self.legs.get(&shape) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let new = Arc::new(shape);
-                self.legs.insert(Arc::clone(&new));
-                new
-            }
+        let shape = if let Some(known) = self.legs.get(&shape) {
+            Arc::clone(known)
+        } else {
+            let new = Arc::new(shape);
+            self.legs.insert(Arc::clone(&new));
+            new
         };
         IndexedLeg {
             number: leg.id.number,
