@@ -170,7 +170,7 @@ impl Printer {
         for artifact in &task.artifacts {
             match artifact {
                 Artifact::Plan { text } => {
-                    self.field("plan", &count(&text.lines().count().to_string(), "line"))
+                    self.field("plan", &count(&text.lines().count().to_string(), "line"));
                 }
                 Artifact::Branch { commit, published, .. } => {
                     let place = if *published { "in your repository" } else { "in the workspace" };

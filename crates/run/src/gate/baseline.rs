@@ -107,7 +107,7 @@ fn files(
             "path": path,
             "machine": [std::env::consts::OS, std::env::consts::ARCH],
         });
-        let name = workspace.hash(&depends.to_string());
+        let name = workspace.hash(depends.to_string());
         ctx.runtime.home.join("baselines").join(format!("{name}.json"))
     };
     let top = workspace.top_of(commit)?;

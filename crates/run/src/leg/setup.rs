@@ -237,8 +237,8 @@ fn place(
         "period": period,
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
-    let project = workspace.hash(&job.source.layers_of());
-    Ok(Place::new(ctx.runtime, &project, &workspace.hash(&depends.to_string())))
+    let project = workspace.hash(job.source.layers_of());
+    Ok(Place::new(ctx.runtime, &project, &workspace.hash(depends.to_string())))
 }
 
 /// Runs setup on the committed files only, and keeps its result.
@@ -337,7 +337,7 @@ pub(crate) fn setup_in_place(
     let Some(setup) = &job.definition.config.setup else { return Ok(()) };
     let files = workspace.files_at(&job.start, &inputs(setup))?;
     let copies = Copies::read(ctx, job, setup, workspace, &job.start)?;
-    let key = workspace.hash(&format!("{files}{}", copies.key(workspace).join("\n")));
+    let key = workspace.hash(format!("{files}{}", copies.key(workspace).join("\n")));
     if workspace.setup_done(&key)? {
         return Ok(());
     }

@@ -223,5 +223,5 @@ fn proof(job: &Job<'_>, names: &[Name], workspace: &LockedWorkspace) -> String {
     let config = &job.definition.config;
     let all =
         serde_json::json!({ "gates": gates, "setup": config.setup, "network": config.network, "task": task });
-    workspace.hash(&all.to_string())
+    workspace.hash(all.to_string())
 }
