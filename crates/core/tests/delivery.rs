@@ -129,7 +129,7 @@ fn a_request_tells_the_whole_story() {
     let (marker, text) = written("Add a flag");
     for words in [
         "## What was asked\n\n> Add a flag\n",
-        "1 files, +2 −3, as commit bbbbbbbbbbbb.",
+        "1 file, +2 −3, as commit bbbbbbbbbbbb.",
         "> - Add a flag\n",
         "**The base has moved:** what follows was seen on aaaa, and the branch to merge into was at cccccccccccc when",
         "| tdd | passed |",

@@ -103,6 +103,9 @@ const CONFIG: &[Entry] = &[
     ("agents.*.turns", Harmless),
     ("agents.*.report", Harmless),
     ("agents.*.billing", Harmless),
+    ("agents.*.at_once", Harmless),
+    // Other projects wait with it.
+    ("agents.*.account", Asks(What::Other)),
     ("agents.*.secrets", Asks(What::Secrets)),
     ("agents.*.pass_env", Asks(What::Secrets)),
     ("agents.*.login", Asks(What::Secrets)),

@@ -42,7 +42,7 @@ fn a_retry_begins_anew_with_a_word_for_the_agent() {
     sandbox
         .acquit(&["task", "retry", "T-1", "--stage", "cod"])
         .must(2)
-        .said("the workflow has no stage `cod`");
+        .said("failed to find the stage `cod`; there are: code, deliver");
     sandbox.acquit(&["task", "retry", "T-1", "--note", "mind the gap"]).must(0).said("T-1 ready");
     sandbox.acquit(&["run", "T-1"]).must(0);
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));

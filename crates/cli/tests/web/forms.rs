@@ -217,7 +217,7 @@ fn tasks_are_found_retried_and_compared_and_schedules_paused() {
     // Retried from a stage of its workflow, with a note; a stage that it does not have is refused.
     let page = browser.get("/tasks/T-5");
     let path = "/tasks/T-5/retry";
-    assert_eq!(browser.submit(&page, path, &[("stage", "nowhere")]).status, 409);
+    assert_eq!(browser.submit(&page, path, &[("stage", "nowhere")]).status, 400);
     assert_eq!(
         browser.submit(&page, path, &[("stage", "code"), ("note", "Keep the old format")]).status,
         303

@@ -127,7 +127,8 @@ fn changed(account: &Account<'_>) -> String {
         if let Artifact::Diff(stats) = artifact {
             let (files, plus, minus) = (stats.files, stats.insertions, stats.deletions);
             let short = &account.commit[..account.commit.len().min(12)];
-            text.push_str(&format!("{files} files, +{plus} −{minus}, as commit {short}.\n\n"));
+            let noun = if files == 1 { "file" } else { "files" };
+            text.push_str(&format!("{files} {noun}, +{plus} −{minus}, as commit {short}.\n\n"));
         }
     }
     let summary = description(account.task).and_then(|payload| payload.get("summary")?.as_str());

@@ -21,7 +21,7 @@ mod sync;
 mod turn;
 mod work;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
@@ -237,6 +237,10 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
     Ok(task)
 }
 
+/// How long others wait for a usage limit that one leg has found, until one of them looks again. An agent that lies about a limit
+/// holds up no other task for longer.
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+
 /// Lets legs of the same account wait for a usage limit that this leg has found. On a shared store, other machines may use other
 /// accounts, so only a named account counts there.
 fn share_limit(
@@ -255,7 +259,7 @@ fn share_limit(
         Work::Check | Work::Action { .. } | Work::Human { .. } => None,
     });
     if let Some(agent) = agent.filter(|agent| agent.account.is_some() || !ctx.runtime.shared) {
-        let until = ctx.store.now()?.plus(wait.duration());
+        let until = ctx.store.now()?.plus(wait.duration().min(LONGEST_PAUSE));
         ctx.store.pause(ctx.hold, &Pool::Account(account_of(agent)), until)?;
     }
     Ok(())
