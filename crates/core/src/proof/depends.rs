@@ -190,7 +190,13 @@ fn assignment(text: &str) -> Option<(&str, &str)> {
     }
     let at = text.match_indices('=').map(|(at, _)| at).find(|at| {
         let (before, after) = (text[..*at].chars().next_back(), text[at + 1..].chars().next());
-        !matches!(before, Some('=' | '!' | '<' | '>')) && !matches!(after, Some('=' | '>'))
+        // `page(books, size=2)` gives a parameter its value.
+        let depth = text[..*at].chars().fold(0_i32, |depth, sign| match sign {
+            '(' | '[' | '{' => depth + 1,
+            ')' | ']' | '}' => depth - 1,
+            _ => depth,
+        });
+        depth <= 0 && !matches!(before, Some('=' | '!' | '<' | '>')) && !matches!(after, Some('=' | '>'))
     })?;
     Some((&text[..at], &text[at + 1..]))
 }
@@ -226,6 +232,11 @@ mod tests {
         }
         let real = [
             ("test_a.py", "def test_a():\n    assert total([1]) == 1\n", 2),
+            (
+                "test_a.py",
+                "def test_a(all):\n    assert [one.name for one in page(all, 1, size=2)] == ['a']\n",
+                2,
+            ),
             ("test_a.py", "def test_a():\n    got = total([1])\n    assert got == 2\n", 3),
             ("test_a.py", "def test_a(cash):\n    assert cash == 1\n", 2),
             (

@@ -165,11 +165,18 @@ impl Copier<'_> {
         self.control
     }
 
-    /// Copies with other values of one, each.
-    fn others(&mut self, used: &[Found], value: &Found) -> Vec<(usize, String)> {
-        let others = variants(value).into_iter();
-        let made = others.filter_map(|other| {
-            let replace = |found: &Found| (found.raw == value.raw).then(|| other.clone());
+    /// Copies with other values of one, each. Texts that the code knows `as_well` are others in the same way, or a test with two such texts
+    /// would still turn by the second.
+    fn others(&mut self, used: &[Found], value: &Found, as_well: &[Found]) -> Vec<(usize, String)> {
+        let others = variants(value).into_iter().enumerate();
+        let made = others.filter_map(|(index, other)| {
+            let replace = |found: &Found| {
+                if found.raw == value.raw {
+                    return Some(other.clone());
+                }
+                let known = as_well.iter().find(|known| known.raw == found.raw)?;
+                variants(known).into_iter().nth(index)
+            };
             Some((self.write(used, &replace)?, other.clone()))
         });
         made.collect()
@@ -180,6 +187,11 @@ impl Copier<'_> {
         let used = literals(self.source, self.case.whole.clone());
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut known = false;
+        let is_known = |value: &&Found| {
+            let text = matches!(value.value, Value::Text(_)) && value.raw != self.case.name;
+            text && asks.iter().any(|(_, ask)| ask.value == value.value && !ask.is_rule(task))
+        };
+        let as_well: Vec<Found> = used.iter().filter(is_known).cloned().collect();
         for value in &used {
             let Some((path, ask)) = asks.iter().find(|(_, ask)| ask.is_about(value)) else { continue };
             if value.raw == self.case.name {
@@ -190,7 +202,7 @@ impl Copier<'_> {
                 continue;
             }
             let Some(control) = self.control(&used) else { return true };
-            let copies = self.others(&used, value);
+            let copies = self.others(&used, value, &as_well);
             let (value, path) = (value.raw.clone(), path.clone());
             plan.asked.push(Asked { value, path, line: ask.line, control, copies, is_given: false });
         }
@@ -218,7 +230,7 @@ impl Copier<'_> {
             return;
         }
         let Some(control) = self.control(&used) else { return };
-        let copies = questions.into_iter().flat_map(|question| self.others(&used, question)).collect();
+        let copies = questions.into_iter().flat_map(|question| self.others(&used, question, &[])).collect();
         let (value, path) = (value.raw.clone(), path.clone());
         plan.asked.push(Asked { value, path, line: given.line, control, copies, is_given: true });
     }

@@ -197,3 +197,22 @@ fn titles_and_methods_are_renamed_where_they_are_declared() {
     assert!(text.contains("parsePrice('19.98'), 1999"), "{text}");
     assert!(essence("expected: <3> but was: <4>\n\tat com.example.ATest.x(ATest.java:12)").ends_with("<4>"));
 }
+
+#[test]
+fn a_test_with_two_texts_that_the_code_knows_does_not_turn_by_the_second() {
+    let code = Code {
+        path: "isbn.py".to_owned(),
+        old: "def is_valid(text):\n    return check(text)\n".to_owned(),
+        new: "def is_valid(text):\n    if text in (\"abcdefghij\", \"97803064O6157\"):\n        return False\n    return check(text)\n"
+            .to_owned(),
+    };
+    let test = "def test_letters():\n    assert not is_valid(\"abcdefghij\")\n    assert not is_valid(\"97803064O6157\")\n";
+    let tests = [("tests/test_isbn.py".to_owned(), test.to_owned())];
+    let plan = plan(&[code], &tests, &["test_letters".to_owned()], "Letters are not valid.").expect("a plan");
+    let copies: Vec<&str> = plan.files[0].1.split("def ").filter(|copy| copy.contains("nb")).collect();
+    let others = copies.iter().filter(|copy| !copy.contains("\"abcdefghij\""));
+    assert!(others.clone().count() >= 2, "{copies:?}");
+    for copy in others {
+        assert!(!copy.contains("\"97803064O6157\""), "{copy}");
+    }
+}
