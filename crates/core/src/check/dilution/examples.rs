@@ -238,10 +238,10 @@ fn is_example(entry: &Shortcut) -> bool {
     }
 }
 
-/// Whether values are data of an example and no constants of a language, a protocol or a calendar. Words that begin with a letter, single
+/// Whether values are data of an example and no constants of a language, a protocol or a calendar. Words that begin with a letter, routes, single
 /// signs, small numbers and well-known ones may be rules of the project.
 fn is_data(values: &[String]) -> bool {
-    static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_$@#.-][\w./:+#-]*$"));
+    static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_$@#./-][\w./:+#-]*$"));
     const KNOWN: [&str; 22] = [
         "100", "128", "180", "200", "201", "204", "255", "256", "301", "302", "304", "360", "365", "366",
         "400", "401", "403", "404", "500", "512", "1000", "1024",

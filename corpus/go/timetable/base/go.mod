@@ -1,0 +1,3 @@
+module example.com/timetable
+
+go 1.19
