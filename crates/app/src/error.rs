@@ -55,6 +55,9 @@ pub enum Error {
     /// The store cannot be copied.
     #[error(transparent)]
     Copy(#[from] CopyError),
+    /// A database role did not get its rights.
+    #[error(transparent)]
+    Grant(#[from] acquit_store::GrantError),
     /// The files of a rehearsal cannot be removed.
     #[error("clean up after the check")]
     Retention(#[source] acquit_run::retention::RetentionError),

@@ -1,4 +1,4 @@
-//! Operations on the whole store: back up, restore, move to another database, check.
+//! Operations on the whole store: back up, restore, move to another database, check, grant rights.
 
 use std::path::Path;
 
@@ -28,6 +28,11 @@ impl App {
     /// Moves the store to another place, which must be empty. Afterwards the old store can no longer be used.
     pub fn move_store(&self, to: &Location) -> Result<Copied, Error> {
         Ok(acquit_store::move_to(&self.location(), to)?)
+    }
+
+    /// Gives a database role the rights of a worker, and no others.
+    pub fn grant_worker(&self, role: &str) -> Result<(), Error> {
+        Ok(acquit_store::grant_worker(&self.location(), role)?)
     }
 
     /// Reads everything in the store and checks its consistency.

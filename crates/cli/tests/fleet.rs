@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use acquit_core::leg::{Ending, State};
-use acquit_testkit::postgres::{Database, database_or_skip};
+use acquit_testkit::postgres::{Database, Role, database_or_skip};
 use common::{Ran, Sandbox, Started, processes, until, until_file};
 use rustix::process::Signal;
 
@@ -163,7 +163,11 @@ fn a_task_passes_between_workers_that_have_no_checkout_and_every_machine_sees_it
         let why = waits_at(&third)?.1;
         (why == ["no worker has the label `a`"]).then_some(())
     });
-    let one = Machine::new(&sandbox, &database, "one", "");
+    // One of them has a role of the database that may run legs, and nothing else.
+    let role = Role::new(&database);
+    sandbox.acquit(&["store", "grant", &role.name]).must(0).said("rights of a worker");
+    let mut one = Machine::new(&sandbox, &database, "one", "");
+    one.store = role.url.clone();
     let first = one.worker(&["--labels", "a"]);
     until("the delivery waits for the user's own machine", || {
         let (stage, why) = waits_at(&third)?;

@@ -50,6 +50,40 @@ pub fn integrity(location: &Location) -> Result<Vec<String>, OpenError> {
     }
 }
 
+/// Gives a database role the rights of a worker, and no others.
+pub fn grant_worker(location: &Location, role: &str) -> Result<(), GrantError> {
+    match location {
+        Location::Sqlite(_) => Err(GrantError::NotShared),
+        Location::Postgres(address) => postgres::worker_role::grant(address, role),
+    }
+}
+
+/// Why a database role did not get the rights of a worker.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store is a file, which has no roles.
+    #[error("grant rights in a store on SQLite: only PostgreSQL has roles")]
+    NotShared,
+    /// There is no such role.
+    #[error("grant rights to {role}: the database has no such role")]
+    NoRole {
+        /// Name of the role.
+        role: String,
+    },
+    /// No grant can restrict the role.
+    #[error("grant rights to {role}: this role is a superuser or owns the tables, so it can do everything")]
+    Unlimited {
+        /// Name of the role.
+        role: String,
+    },
+    /// An error of PostgreSQL.
+    #[error("grant rights to a role")]
+    Postgres(#[from] ::postgres::Error),
+}
+
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -112,6 +146,17 @@ pub enum OpenError {
         #[source]
         source: ::postgres::Error,
     },
+    /// The tables must be created or migrated, and the role in the URL may not do that.
+    #[error(
+        "open the store at {server}: its tables are of another version, and this database role may not change them"
+    )]
+    Rights {
+        /// Address without user and password.
+        server: String,
+        /// Error of the driver.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The store was moved to another place.
     #[error("open the store at {location}: it has moved to {place}")]
     Moved {
@@ -139,6 +184,7 @@ impl OpenError {
             | Self::Address(_)
             | Self::Tls(_)
             | Self::Connect { .. }
+            | Self::Rights { .. }
             | Self::Moved { .. } => None,
         }
     }

@@ -59,6 +59,42 @@ impl Database {
     }
 }
 
+/// A role without rights, with the same server and database, which is dropped with this value.
+#[derive(Debug)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// URL to connect to the database as this role.
+    pub url: String,
+    owner: String,
+}
+
+impl Role {
+    /// Creates a role. The server must not ask it for a password.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses.
+    #[track_caller]
+    pub fn new(database: &Database) -> Self {
+        let name = format!("{}_worker", database.name);
+        database.execute(&format!("create role {name} login"));
+        let url = with_user(&database.url, &name);
+        Self { name, url, owner: database.url.clone() }
+    }
+}
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        if let Ok(mut client) = Client::connect(&self.owner, NoTls) {
+            let name = &self.name;
+            let end =
+                format!("select pg_terminate_backend(pid) from pg_stat_activity where usename = '{name}'");
+            let _ = client.batch_execute(&format!("{end}; drop owned by {name}; drop role {name}"));
+        }
+    }
+}
+
 impl Drop for Database {
     fn drop(&mut self) {
         // A stopped server took its databases along, and a panicking test must not panic again.
@@ -102,9 +138,26 @@ fn with_database(url: &str, name: &str) -> String {
     format!("{scheme}://{host}/{name}{query}")
 }
 
+/// Replaces the user of a URL that names it as a parameter, as those of private servers do.
+fn with_user(url: &str, user: &str) -> String {
+    let kept = |part: &&str| !part.starts_with("user=");
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let query: Vec<&str> = query.split('&').filter(|part| !part.is_empty()).filter(kept).collect();
+    format!("{place}?{}user={user}", query.iter().map(|part| format!("{part}&")).collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_user_in_a_url_is_replaced() {
+        assert_eq!(
+            with_user("postgres:///new?host=/tmp/x&user=a", "b"),
+            "postgres:///new?host=/tmp/x&user=b"
+        );
+        assert_eq!(with_user("postgres:///new", "b"), "postgres:///new?user=b");
+    }
 
     #[test]
     fn the_database_in_a_url_is_replaced() {

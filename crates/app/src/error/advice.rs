@@ -4,7 +4,7 @@ use acquit_core::decide::Illegal;
 use acquit_core::store;
 use acquit_core::toml_reader::nearest;
 use acquit_run::{git, harness};
-use acquit_store::{CopyError, OpenError};
+use acquit_store::{CopyError, GrantError, OpenError};
 
 use super::disk::of_disk;
 use super::{Error, Kind};
@@ -168,8 +168,19 @@ impl Error {
                 "run the task on the machine that created it; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)",
             ),
             Self::OpenStore { source: OpenError::Moved { .. }, .. }
-            | Self::Copy(CopyError::Open(OpenError::Moved { .. })) => {
+            | Self::Copy(CopyError::Open(OpenError::Moved { .. }))
+            | Self::Grant(GrantError::Open(OpenError::Moved { .. })) => {
                 usage("set ACQUIT_STORE to the new place")
+            }
+            Self::OpenStore { source: OpenError::Rights { .. }, .. } => internal(
+                "run `acquit store check` as the role that owns the tables, then `acquit store grant ROLE` for each worker's role",
+            ),
+            Self::Grant(GrantError::NotShared) => {
+                usage("set ACQUIT_STORE to a PostgreSQL database; `acquit store move` takes the tasks there")
+            }
+            Self::Grant(GrantError::NoRole { .. }) => usage("create it first: `createuser --pwprompt NAME`"),
+            Self::Grant(GrantError::Unlimited { .. }) => {
+                usage("create another role for workers: `createuser --pwprompt NAME`")
             }
             Self::Copy(CopyError::Exists { .. }) => usage("name another file, or remove this one first"),
             Self::Copy(CopyError::NoBackup { .. }) => usage("`acquit backup FILE` writes one"),
@@ -202,6 +213,7 @@ impl Error {
             | Self::File { .. }
             | Self::Output(_)
             | Self::Copy(_)
+            | Self::Grant(_)
             | Self::Signals(_) => (Kind::Internal, None),
         }
     }

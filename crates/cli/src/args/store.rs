@@ -16,6 +16,17 @@ pub enum StoreVerb {
         /// A path, or postgres://…
         to: String,
     },
+    /// Give a PostgreSQL role the rights of a worker, and no others.
+    ///
+    /// A worker with this role can run legs. It cannot add tasks, change what a task does, or change history. Create the role first, and run
+    /// this as the role that owns the tables. Run it again after an upgrade of acquit.
+    #[command(
+        after_help = "Example:\n  createuser --pwprompt acquit_worker\n  acquit store grant acquit_worker"
+    )]
+    Grant {
+        /// Name of the role
+        role: String,
+    },
     /// Read everything in the store and report what does not fit together. Changes nothing.
     Check,
 }

@@ -37,6 +37,15 @@ pub fn store(cli: &Cli, verb: &StoreVerb) -> Result<Exit, Error> {
             }
             Ok(Exit::Done)
         }
+        StoreVerb::Grant { role } => {
+            cli.app.grant_worker(role)?;
+            if cli.printer.json {
+                cli.printer.json(&json!({ "role": role, "rights": "worker" }));
+            } else {
+                cli.printer.say(&text::visible(&format!("{role} has the rights of a worker, and no others")));
+            }
+            Ok(Exit::Done)
+        }
         StoreVerb::Check => check(cli),
     }
 }

@@ -15,12 +15,13 @@ pub(crate) mod connect;
 mod queue;
 mod rows;
 mod tls;
+pub(crate) mod worker_role;
 
 use std::time::{Duration, Instant};
 
 use acquit_core::store;
 use acquit_core::time::Timestamp;
-use postgres::error::Severity;
+use postgres::error::{Severity, SqlState};
 use postgres::fallible_iterator::FallibleIterator;
 
 use crate::OpenError;
@@ -52,8 +53,12 @@ impl Postgres {
         if let Some(place) = connect::moved(&mut session.client).map_err(source)? {
             return Err(OpenError::Moved { location: address.to_string(), place });
         }
-        connect::bring_forward(&mut session.client)
-            .map_err(|refusal| refusal.while_doing("let its tables be made"))?;
+        connect::bring_forward(&mut session.client).map_err(|refusal| match refusal {
+            TxError::Database(source) if is_forbidden(source.as_ref()) => {
+                OpenError::Rights { server: address.to_string(), source }
+            }
+            refusal => refusal.while_doing("let its tables be made").into(),
+        })?;
         Ok(Self { server, clock, session: Some(session) })
     }
 
@@ -78,6 +83,12 @@ fn breaks(refusal: &TxError) -> bool {
     error.downcast_ref::<postgres::Error>().is_some_and(|error| {
         error.as_db_error().is_none_or(|words| words.parsed_severity() != Some(Severity::Error))
     })
+}
+
+/// Returns whether the role in use lacks a right.
+fn is_forbidden(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let code = error.downcast_ref::<postgres::Error>().and_then(postgres::Error::code);
+    code == Some(&SqlState::INSUFFICIENT_PRIVILEGE)
 }
 
 /// Waits for changes by others. The first call returns at once: it cannot tell what was written before it.
