@@ -206,6 +206,33 @@ mod tests {
         );
     }
 
+    /// Whoever renames a metric must not leave an empty panel behind, nor an alert that never fires.
+    #[test]
+    fn the_grafana_dashboard_and_the_manifests_ask_only_for_metrics_that_exist() {
+        let text = render(&TaskIndex::default(), &[], &[], Timestamp(0));
+        let known: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+        let dashboard = include_str!("../../../deploy/grafana/acquit.json");
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("a dashboard");
+        let mut asked = vec![include_str!("../../../deploy/kubernetes/scale.yaml").to_owned()];
+        for panel in dashboard["panels"].as_array().expect("panels") {
+            let targets = panel["targets"].as_array().expect("targets").iter();
+            asked.extend(targets.map(|target| target["expr"].as_str().expect("a query").to_owned()));
+        }
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let names = |text: &String| -> Vec<String> {
+            text.split(|letter| !is_part(letter))
+                .filter(|word| word.starts_with("acquit_"))
+                .map(str::to_owned)
+                .collect()
+        };
+        let asked: Vec<String> =
+            asked.iter().flat_map(names).filter(|name| name != "acquit_wanted_legs").collect();
+        assert!(asked.len() > known.len(), "{asked:?}");
+        let unknown: Vec<&String> = asked.iter().filter(|name| !known.contains(&name.as_str())).collect();
+        assert_eq!(unknown, Vec::<&String>::new());
+    }
+
     #[test]
     fn an_empty_store_has_every_state_of_legs_at_zero() {
         let text = render(&TaskIndex::default(), &[], &[], Timestamp(0));
