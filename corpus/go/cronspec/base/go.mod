@@ -1,0 +1,3 @@
+module github.com/harborline/cronspec
+
+go 1.19
