@@ -22,9 +22,11 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
         options.iter().partition(|option| option.starts_with("--gates="));
     let (parts, options): (Vec<&str>, Vec<&str>) =
         options.iter().partition(|option| option.starts_with("--part="));
+    let (programs, options): (Vec<&str>, Vec<&str>) =
+        options.iter().partition(|option| option.starts_with("--acquit="));
     if let Some(other) = options.iter().find(|option| !["--json", "--again", "--real"].contains(option)) {
         return Err(Stop(format!(
-            "`gauge` takes words, `--json`, `--again`, `--real`, `--part=1/2` and `--gates=…`, not {other}"
+            "`gauge` takes words, `--json`, `--again`, `--real`, `--part=1/2`, `--gates=…` and `--acquit=…`, not {other}"
         )));
     }
     let part = parts.first().map(|option| Part::read(option)).transpose()?;
@@ -37,7 +39,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     let place = Place {
         extent: Extent::Full,
         corpus,
-        binary: binary(&folder)?,
+        binary: binary(&folder, programs.first().map(|option| Path::new(&option["--acquit=".len()..])))?,
         runners: runners::target().join("runners"),
         cargo: std::env::var_os("CARGO")
             .map(PathBuf::from)
@@ -196,12 +198,16 @@ fn install(cases: &[(Fixture, Case)]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Builds acquit and copies the binary, so that a later build does not change it while cases run.
-fn binary(folder: &Path) -> Result<PathBuf, Stop> {
-    if !shell::succeeds(&mut shell::cargo(&["build", "--quiet", "--package", "acquit"]))? {
-        return Err(Stop("acquit does not build".to_owned()));
-    }
-    let built = runners::target().join("debug/acquit");
+/// Builds acquit, unless a program is given, and copies the binary, so that a later build does not change it while cases
+/// run.
+fn binary(folder: &Path, given: Option<&Path>) -> Result<PathBuf, Stop> {
+    let built = match given {
+        Some(program) => program.to_owned(),
+        None if shell::succeeds(&mut shell::cargo(&["build", "--quiet", "--package", "acquit"]))? => {
+            runners::target().join("debug/acquit")
+        }
+        None => return Err(Stop("acquit does not build".to_owned())),
+    };
     let copy = folder.join("acquit");
     let doing = || Stop::doing("copy the binary that is measured");
     let modified = |path: &Path| path.metadata().and_then(|about| about.modified());

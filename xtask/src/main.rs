@@ -56,6 +56,7 @@ cargo xtask: the chores of this repository
                                 --json      print one JSON object
                                 --again     ignore cached results
                                 --gates=dilution,secrets   run only these gates
+                                --acquit=PROGRAM   measure this program instead of building one
                                 --real      use bug fixes of published packages, which are downloaded
   cargo xtask screenshots [<folder>]   take a screenshot of every page of the dashboard
   cargo xtask help              print this text
