@@ -127,20 +127,24 @@ fn a_missing_wall_is_refused_before_a_task_is_made() {
 }
 
 /// Tests of what passes between stages, for other users and machines. The ordinary run tries what differs.
-const EVERY_WALL: [&str; 19] = [
+const EVERY_WALL: [&str; 23] = [
     "agents::nothing_that_one_stage_leaves_is_found_by_the_next",
+    "agents::nothing_that_the_kernel_keeps_is_found_by_the_next_stage",
     "agents::nothing_that_git_does_not_show_is_found_by_the_next_stage",
     "agents::a_leg_cannot_keep_the_next_from_starting",
     "agents::what_legs_leave_on_the_disk_has_no_secret_when_the_task_ends",
     "between::a_fix_with_another_network_has_a_home_of_its_own",
     "between::committed_files_do_not_take_the_place_of_what_setup_installed",
     "between::names_of_files_for_the_next_stage_are_data",
+    "between::nothing_that_a_reviewer_commits_is_delivered",
+    "between::what_is_no_file_is_not_handed_to_the_next_stage",
     "collect::no_program_of_the_agents_is_run_by_acquits_git",
     "collect::nothing_that_is_not_what_it_seems_stops_or_misleads_the_collection",
     "collect::a_report_that_is_not_a_file_is_no_report_and_nobody_waits_for_it",
     "exact::gates_see_the_files_of_the_commit_whatever_the_tree_of_the_agent_has",
     "gates::a_program_that_setup_installed_is_not_the_agents_to_replace",
     "gates::ignored_files_and_the_agents_repository_have_no_say",
+    "gates::neither_old_times_nor_false_objects_hide_a_change_from_a_gate",
     "gates::setup_sees_committed_files_only",
     "layers::code_of_an_agent_makes_no_layer_that_others_see",
     "modules::hostile_submodules_end_in_a_question_or_do_no_harm",
@@ -158,12 +162,27 @@ fn soak_an_ordinary_user_has_every_wall_between_stages() {
     }
 }
 
-/// Without user namespaces, all walls between stages but `/dev/shm` hold as well. Two tests are about what such a machine
+/// Without user namespaces, all walls between stages hold as well. Two tests are about what such a machine
 /// does not have: a home that is written, and layers.
 #[test]
 fn soak_without_user_namespaces_stages_have_every_wall_between_them() {
     let needs_them = |test: &&str| test.starts_with("between::a_fix_with") || test.starts_with("layers::");
     let tests: Vec<&str> = EVERY_WALL.into_iter().filter(|test| !needs_them(test)).collect();
+    let acquit = common::binary();
+    if user::can_become_one() {
+        user::run(
+            user::Machine::WithoutUserNamespaces,
+            &tests,
+            &[("ACQUIT_TEST_BINARY", &acquit)],
+            &[REDUCED],
+        );
+    }
+}
+
+/// Of the walls that hold without user namespaces, those that are built in another way there.
+#[test]
+fn without_user_namespaces_the_kernel_keeps_nothing_for_the_next_stage() {
+    let tests = ["agents::nothing_that_the_kernel_keeps_is_found_by_the_next_stage"];
     let acquit = common::binary();
     if user::can_become_one() {
         user::run(

@@ -83,7 +83,6 @@ pub(crate) const NOT_REDUCED: &[&str] = &[
     "list-home",
     "read-renamed",
     "read-service-settings",
-    "read-shared-memory",
     "read-cmdlines",
     "tune-victim",
 ];

@@ -9,6 +9,8 @@
     reason = "the kernel's numbers are wider in the C library than in its filters"
 )]
 
+use super::landlock::Around;
+
 use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter,
 };
@@ -84,6 +86,42 @@ const REFUSED: &[c_long] = &[
     libc::SYS_clock_settime,
     libc::SYS_clock_adjtime,
     libc::SYS_adjtimex,
+    // Flags of files, see `FILE_FLAGS`.
+    FILE_SETATTR,
+];
+
+/// Since Linux 6.17.
+const FILE_SETATTR: c_long = 469;
+
+/// Ways to change flags, version and project of a file (`chattr`). Git does not see them, and they would stay with a
+/// file from one stage to the next.
+const FILE_FLAGS: [u32; 5] = [
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4008_6604, // EXT4_IOC_SETVERSION
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+];
+
+/// Ways to fake input on a terminal.
+const TYPING: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
+
+/// Memory, queues and semaphores that stay when their processes end. Without a namespace of their own, all programs of
+/// the user share them.
+const SHARED: &[c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
 ];
 
 #[cfg(target_arch = "x86_64")]
@@ -155,7 +193,7 @@ pub(super) fn executions() -> Vec<sock_filter> {
 }
 
 /// Builds the filter program.
-pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
+pub(super) fn program(sockets: Sockets, around: Around) -> Vec<sock_filter> {
     let allow = || give(libc::SECCOMP_RET_ALLOW);
     let mut list = vec![
         load(ARCH),
@@ -167,6 +205,12 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
     ];
     for call in REFUSED {
         list.extend([only_if(number(*call), 1), refuse(libc::EPERM)]);
+    }
+    if around == Around::Machine {
+        for call in SHARED {
+            // As from a kernel without them, for which programs are prepared.
+            list.extend([only_if(number(*call), 1), refuse(libc::ENOSYS)]);
+        }
     }
     // The flags of `clone3` are in memory, which a filter cannot read. With ENOSYS, the C library falls back to
     // `clone`.
@@ -181,19 +225,23 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
             allow(),
         ]);
     }
-    // Faking input on a terminal.
-    list.extend([
-        only_if(number(libc::SYS_ioctl), 5),
-        load(argument(1)),
-        jump(BPF_JMP | BPF_JEQ | BPF_K, libc::TIOCSTI as u32, 1, 0),
-        jump(BPF_JMP | BPF_JEQ | BPF_K, libc::TIOCLINUX as u32, 0, 1),
-        refuse(libc::EPERM),
-        allow(),
-    ]);
+    list.extend(controls());
     list.extend(families(sockets));
     list.extend(modes());
     list.push(allow());
     list
+}
+
+/// Denies operations on devices and files.
+fn controls() -> Vec<sock_filter> {
+    let mut body = vec![load(argument(1))];
+    for operation in TYPING.into_iter().chain(FILE_FLAGS) {
+        body.extend([only_if(operation, 1), refuse(libc::EPERM)]);
+    }
+    body.push(give(libc::SECCOMP_RET_ALLOW));
+    let skip = u8::try_from(body.len()).unwrap_or(u8::MAX);
+    body.insert(0, only_if(number(libc::SYS_ioctl), skip));
+    body
 }
 
 /// Denies file modes that run a file with its owner's rights. A set-uid program left in a working tree would wait for

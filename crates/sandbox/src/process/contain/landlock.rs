@@ -82,8 +82,11 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     for entry in policy.view.iter().filter(|entry| entry.what == What::Read && is_socket(&entry.at)) {
         rules.allow(&entry.at, READ_FILE | WRITE_FILE | sockets)?;
     }
-    for place in ["/dev/shm", "/dev/pts"] {
-        rules.allow(Path::new(place), files)?;
+    // The machine's own have memory of other programs, what earlier stages left, and the user's terminals.
+    if around == Around::View {
+        for place in ["/dev/shm", "/dev/pts"] {
+            rules.allow(Path::new(place), files)?;
+        }
     }
     for device in super::view::DEVICES {
         rules.allow(&Path::new("/dev").join(device), READ_FILE | WRITE_FILE | ioctl)?;

@@ -46,7 +46,7 @@ pub(super) fn close(policy: &Policy, around: Around, door: Option<&OwnedFd>) -> 
         internet: has_own || policy.network != Reach::Nobody,
         unix: has_own || kernel::landlock_version() >= Some(landlock::WITH_SOCKETS),
     };
-    match kernel::filter_calls(&filter::program(sockets)) {
+    match kernel::filter_calls(&filter::program(sockets, around)) {
         Ok(()) => {}
         Err(Errno::NOSYS | Errno::INVAL) => missing.add(Wall::Calls),
         Err(errno) => return Err(refused(errno)),
