@@ -17,7 +17,7 @@ use super::programs::Programs;
 use super::secrets::{self, SECRETS, SETTINGS};
 use super::system::{ETC, SYSTEM, SYSTEM_HIDDEN};
 use super::toolchains::{self, Toolchain};
-use super::view::View;
+use super::view::{View, is_in};
 use super::{Entry, Policy, Reach, What};
 use crate::environment::{Environment, expand};
 
@@ -117,7 +117,8 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
     }
     for secret in SECRETS.iter().map(|name| home.join(name)) {
         let asked_for = shown.iter().chain(&logins).any(|place| place.starts_with(&secret));
-        let has_a_copy = view.entries.iter().any(|entry| entry.at.starts_with(&secret));
+        let written: PathBuf = secret.components().collect();
+        let has_a_copy = view.entries.iter().any(|entry| is_in(&entry.at, &written));
         if !asked_for && !has_a_copy {
             view.show(&secret, What::Hidden);
         }

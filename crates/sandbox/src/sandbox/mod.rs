@@ -10,4 +10,6 @@ mod system;
 pub mod toolchains;
 mod view;
 
+pub(crate) use view::is_in;
+
 pub use policy::{Commands, Entry, PROXY_PORT, Policy, Reach, What};

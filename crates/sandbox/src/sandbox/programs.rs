@@ -13,13 +13,16 @@ use std::path::{Path, PathBuf};
 
 use super::What;
 use super::system::SYSTEM;
-use super::view::View;
+use super::view::{View, is_in};
 
 /// Parts of an installation prefix that belong to its programs.
 const PREFIX: [&str; 8] = ["bin", "sbin", "lib", "lib64", "libexec", "include", "share", ENVIRONMENT];
 /// The file that marks a Python virtual environment. Such a directory counts as an installation anywhere, also in a
 /// checkout.
 const ENVIRONMENT: &str = "pyvenv.cfg";
+/// Directories of a version manager: what it puts into `PATH`, and the versions that those programs start.
+const SHIMS: &str = "shims";
+const VERSIONS: &str = "versions";
 /// The directory of Node.js packages.
 const MODULES: &str = "node_modules";
 /// How many entries of a directory to inspect. More than any directory of programs has.
@@ -77,7 +80,7 @@ impl<'a> Programs<'a> {
             })
             .collect();
         entries.sort();
-        let is_installed = is_environment(&real) || !self.is_in_checkout(&real);
+        let is_installed = is_environment(&real) || is_shims(&real) || !self.is_in_checkout(&real);
         // One directory is shown sooner than a hundred files.
         let all_programs = || is_bin(&real) || entries.iter().all(|(entry, _)| is_program(entry));
         if self.view.shows(&real) || (is_installed && all_programs()) {
@@ -165,7 +168,7 @@ impl<'a> Programs<'a> {
 }
 
 fn is_system(place: &Path) -> bool {
-    SYSTEM.iter().any(|system| place.starts_with(system))
+    SYSTEM.iter().any(|system| is_in(place, Path::new(system)))
 }
 
 fn is_bin(folder: &Path) -> bool {
@@ -175,6 +178,13 @@ fn is_bin(folder: &Path) -> bool {
 /// Returns whether a directory is the `bin` of a Python virtual environment.
 fn is_environment(folder: &Path) -> bool {
     is_bin(folder) && folder.parent().is_some_and(|prefix| prefix.join(ENVIRONMENT).is_file())
+}
+
+/// Returns whether a directory has the shims of a version manager such as pyenv, which is usually a checkout itself. It
+/// writes one for every program of every version: often hundreds, each of which would be a mount.
+fn is_shims(folder: &Path) -> bool {
+    let versions = folder.parent().map(|root| root.join(VERSIONS));
+    folder.file_name().is_some_and(|name| name == SHIMS) && versions.is_some_and(|folder| folder.is_dir())
 }
 
 /// Returns whether a `bin` belongs to an installation: most have libraries or manuals beside it, a project has
@@ -244,6 +254,13 @@ mod tests {
         let beside = [Entry::read(shims.join("pip")), Entry::read(shims.join("python"))];
         let linked = [link, Entry::read(&tool), Entry::read(tool.parent().expect("a parent"))];
         let expected: Vec<Entry> = beside.into_iter().chain(linked.clone()).collect();
+        assert_eq!(shown(&home, &[], &path), expected);
+
+        // So is the directory of shims of a version manager, as long as it has nothing but programs.
+        fs::create_dir(pyenv.join("versions")).expect("a folder");
+        let whole: Vec<Entry> = [Entry::read(&shims)].into_iter().chain(linked.clone()).collect();
+        assert_eq!(shown(&home, &[], &path), whole);
+        fs::write(shims.join(".env"), "TOKEN=1").expect("a file");
         assert_eq!(shown(&home, &[], &path), expected);
 
         // A version manager's directory is visible as a whole; only the symlink leads elsewhere.

@@ -85,7 +85,9 @@ impl View {
         let mut links = Vec::new();
         let real = self.resolve(place, &mut links)?;
         for link in links {
-            if !self.entries.contains(&link) {
+            // Paths are compared by name first: comparing them by component takes long, and there are hundreds.
+            let is_same = |entry: &Entry| entry.at.as_os_str() == link.at.as_os_str() && *entry == link;
+            if !self.entries.iter().any(is_same) {
                 self.entries.push(link);
             }
         }
@@ -149,7 +151,7 @@ impl View {
 
 /// Returns whether a path is `folder` or below it. Compares bytes, as both are normalized and this runs thousands of
 /// times.
-pub(super) fn is_in(place: &Path, folder: &Path) -> bool {
+pub(crate) fn is_in(place: &Path, folder: &Path) -> bool {
     let rest = place.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }

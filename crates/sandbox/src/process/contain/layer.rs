@@ -30,7 +30,7 @@ use rustix::mount::{
 };
 
 use super::view::{ANYTHING, FOLDER, PLACE, empty_folder, open};
-use crate::sandbox::{Entry, What};
+use crate::sandbox::{Entry, What, is_in};
 
 /// Marks that the kernel leaves beside a volatile overlay, innermost first.
 const MARKS: [(&str, AtFlags); 3] = [
@@ -65,7 +65,7 @@ impl<'a> Layers<'a> {
     pub(super) fn new(view: &'a [Entry]) -> Self {
         let hides = |(number, entry): (usize, &'a Entry)| {
             // A directory that contains later entries must exist, so it is covered by an empty one instead.
-            let holds_others = || view[number + 1..].iter().any(|later| later.at.starts_with(&entry.at));
+            let holds_others = || view[number + 1..].iter().any(|later| is_in(&later.at, &entry.at));
             (entry.what == What::Hidden && !holds_others()).then_some(entry.at.as_path())
         };
         let hidden = view.iter().enumerate().filter_map(hides).collect();
@@ -94,7 +94,7 @@ impl<'a> Layers<'a> {
 
     /// Returns whether something is mounted below a directory. The kernel creates no overlay over such a directory.
     pub(super) fn has_mounts_below(&self, folder: &Path) -> bool {
-        self.mounts.iter().any(|mount| mount != folder && mount.starts_with(folder))
+        self.mounts.iter().any(|mount| is_in(mount, folder) && mount.as_os_str() != folder.as_os_str())
     }
 
     /// Returns whether the layers hide this path.
