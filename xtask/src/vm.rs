@@ -154,7 +154,9 @@ impl Machine {
         command.args(["-accel", accel, "-cpu", cpu, "-smp", "2", "-m", "3G", "-nic", "none", "-no-reboot"]);
         command.args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
         command.arg("-kernel").arg(image.join("vmlinuz")).arg("-initrd").arg(image.join("initrd"));
-        command.args(["-append", "root=/dev/vda rw console=ttyS0 quiet"]);
+        // On a slow machine, the console takes longer to appear than systemd waits for it by default.
+        let patience = "systemd.default_device_timeout_sec=1800 systemd.default_timeout_start_sec=1800";
+        command.arg("-append").arg(format!("root=/dev/vda rw console=ttyS0 quiet {patience}"));
         command.args(["-drive", &drive(&image.join("root.ext4")), "-drive", &drive(payload)]);
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(Stop::doing("start qemu"))?;
         let output = child.stdout.take();
