@@ -86,6 +86,36 @@ echo new > "$(dirname "$path")/new"; true"#;
     }
 }
 
+/// A link would lead the next stage elsewhere, and it would wait for a pipe.
+#[test]
+fn what_is_no_file_is_not_handed_to_the_next_stage() {
+    let cases = [
+        r#"ln -s /proc/self/environ "$ACQUIT_OUTPUT/report.md""#,
+        r#"mkfifo "$ACQUIT_OUTPUT/report.md""#,
+        r#"python3 -c 'import os, socket; os.chdir(os.environ["ACQUIT_OUTPUT"]); socket.socket(socket.AF_UNIX).bind("report.md")'"#,
+        r#"mkdir -p "$ACQUIT_OUTPUT/report.md/x"; chmod 000 "$ACQUIT_OUTPUT/report.md""#,
+    ];
+    side_by_side(&cases, |plant| {
+        let sandbox = two(plant, r#"if grep -q report.md; then touch "$steal"; fi"#);
+        let flow = TWO.replace("mode = \"implement\"", "mode = \"implement\"\noutputs = [\"*\"]");
+        sandbox.repo.write(".acquit/workflows/flow.toml", &flow);
+        sandbox.repo.commit("outputs");
+        sandbox.run_to(0);
+        assert!(!sandbox.place("seen/stolen").exists(), "{plant}");
+    });
+}
+
+/// A stage that only looks hands on its report alone.
+#[test]
+fn nothing_that_a_reviewer_commits_is_delivered() {
+    let evil = "echo evil > work.txt; echo evil > evil.txt; git add -A; git commit -qm 'T-1: evil'";
+    let sandbox = two("true", evil);
+    sandbox.run_to(0);
+    let branch = format!("refs/heads/{}", sandbox.task().seed.branch);
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work");
+    assert_eq!(sandbox.repo.git(&["ls-tree", "--name-only", &branch, "evil.txt"]), "");
+}
+
 #[test]
 fn a_plan_with_a_secret_reaches_neither_the_store_nor_the_disk() {
     let honest = r#"echo "1. Use $LATER_KEY" > "$ACQUIT_OUTPUT/plan.md""#;

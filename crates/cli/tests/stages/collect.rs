@@ -59,7 +59,7 @@ const PROGRAMS: [Attack; 9] = [
 ];
 
 /// Things that are not what they seem to be.
-const THINGS: [Attack; 20] = [
+const THINGS: [Attack; 26] = [
     ("a repository elsewhere", "rm -rf .git; echo 'gitdir: @REPO@/.git' > .git"),
     ("a repository through a link", "rm -rf .git; ln -s '@REPO@/.git' .git"),
     ("a head through a link", "rm .git/HEAD; ln -s /etc/passwd .git/HEAD"),
@@ -83,6 +83,20 @@ const THINGS: [Attack; 20] = [
         "another history in a list of refs",
         "git config user.name x; git config user.email x@x; b=$(git rev-parse HEAD); n=$(git commit-tree $(git mktree < /dev/null) -m gone)
          git replace -f $b $n; git pack-refs --all; test -z \"$(ls .git/refs/replace 2> /dev/null)\"",
+    ),
+    ("a tree with two files of one name", "@TREE@ '100644 tool.sh' 'true' '100644 tool.sh' 'false'"),
+    ("a tree in another order", "@TREE@ '100644 z' 'true' '100644 a' 'true'"),
+    ("a tree with git's own folder", "@TREE@ '100644 .git' 'gitdir: /' '100644 .gitattributes' '* filter=x'"),
+    ("modes that no file has", "@TREE@ '100664 a' 'a' '100600 b' 'b' '107777 c' 'c' '120777 d' '/etc/passwd'"),
+    (
+        "a commit with headers of its own",
+        "t=$(git write-tree); printf 'tree %s\\nparent %s\\nauthor \\033[31mx <x@x> 1 +0000\\ncommitter x <x@x> 1 +0000\\nencoding UTF-7\\n\
+         gpgsig \\033]0;t\\007\\nmergetag x\\n\\nT-1: \\033[2J\\n' $t $(git rev-parse HEAD) > /tmp/commit
+         git reset -q --soft $(git hash-object -t commit -w --literally /tmp/commit) || exit 9",
+    ),
+    (
+        "history without the base",
+        "git config user.name x; git config user.email x@x; git checkout -q --orphan lone; git commit -qm 'T-1: lone' || exit 9",
     ),
     (
         "commits of another age",
@@ -111,9 +125,21 @@ const LARGE: [Attack; 1] = [(
      git reset -q --soft $(git commit-tree HEAD^{tree} -p HEAD -F /tmp/message) || exit 9",
 )];
 
+/// Makes a tree of these modes, names and contents, as they are, and the commit of it.
+const TREE: &str = "git config user.name x; git config user.email x@x; python3 -c '
+import subprocess, sys
+def git(*words, given=b\"\"):
+    return subprocess.run((\"git\",) + words, input=given, stdout=subprocess.PIPE).stdout.strip().decode()
+def entry(name, text):
+    return name.encode() + bytes(1) + bytes.fromhex(git(\"hash-object\", \"-w\", \"--stdin\", given=text.encode()))
+parts = b\"\".join(entry(*pair) for pair in zip(sys.argv[1::2], sys.argv[2::2]))
+tree = git(\"hash-object\", \"-t\", \"tree\", \"-w\", \"--literally\", \"--stdin\", given=parts)
+git(\"reset\", \"-q\", \"--soft\", git(\"commit-tree\", tree, \"-p\", \"HEAD\", \"-m\", \"T-1: x\"))'";
+
 /// Runs a task whose agent leaves this, and gives the sandbox, or what went wrong.
 fn leave(plant: &str) -> Result<Sandbox, String> {
-    let sandbox = two(&plant.replace("@TRIP@", "touch @ROOT@/seen/$$-trip"), "true");
+    let plant = plant.replace("@TREE@", TREE).replace("@TRIP@", "touch @ROOT@/seen/$$-trip");
+    let sandbox = two(&plant, "true");
     let plant = read(&sandbox.repo.path().join(".acquit/agent.sh"));
     let plant = plant.replace("@REPO@", &sandbox.repo.path().to_string_lossy());
     // Whatever the agent's own git ran while it planted does not count.

@@ -5,7 +5,7 @@ use crate::world;
 
 /// The tree is that of the commit: no other file, content or mode. An index of its own, made from nothing, tells.
 const EXACT: &str = r#"
-export GIT_INDEX_FILE=/tmp/index
+export GIT_INDEX_FILE=.git/made-from-nothing
 git -c core.autocrlf=false add --all --force . || exit 1
 test "$(git write-tree)" = "$(git rev-parse 'HEAD^{tree}')" || { git diff --cached --stat HEAD; exit 1; }
 unset GIT_INDEX_FILE

@@ -89,6 +89,33 @@ fn ignored_files_and_the_agents_repository_have_no_say() {
     }
 }
 
+/// A gate does not take results of setup for newer than the change, or another content for that of the base.
+#[test]
+fn neither_old_times_nor_false_objects_hide_a_change_from_a_gate() {
+    const BUILT: &str = "[setup]\nrun = \"make -s\"\nlock_files = [\"lock\"]\n";
+    const FILES: [(&str, &str); 3] = [
+        ("Makefile", "build/tool: src\n\tmkdir -p build; cp src build/tool\n"),
+        ("src", "true\n"),
+        ("lock", "1\n"),
+    ];
+    /// The object of the gate's own script, with another content.
+    const FALSE: &str = "id=$(git rev-parse HEAD:check.sh); object=.git/objects/$(echo $id | sed 's,..,&/,'); mkdir -p $(dirname $object); \
+        python3 -c 'import sys, zlib; open(sys.argv[1], \"wb\").write(zlib.compress(b\"blob 5\" + bytes(1) + b\"true\\n\"))' $object; \
+        test \"$(git cat-file -p $id)\" = true || exit 9; echo bad > bad\n";
+    let build = "make -s && sh build/tool";
+    let old = "echo false > src; touch -d 1990-01-01 src";
+    for (config, gate, agent) in [
+        (BUILT, build, format!("{old}\n")),
+        (BUILT, build, format!("echo false > src; git commit -qam 'T-1: x'; {old}\n")),
+        ("", "sh check.sh", FALSE.to_owned()),
+        ("", "sh check.sh", format!("{FALSE}git add bad; git commit -qm 'T-1: x'\n")),
+    ] {
+        let ran = judged(config, gate, &agent, &[FILES.as_slice(), &CHECK[..1]].concat()).run_to(3);
+        assert!(ran.err.contains("rejected by proof"), "{agent}: {ran}");
+    }
+    judged(BUILT, build, "echo 'true # changed' > src\n", &FILES).run_to(0);
+}
+
 #[test]
 fn a_gate_changes_nothing_for_the_next() {
     let workflow = "[gates.a]\nrun = \"test ! -e left && echo x > left && echo changed > README.md && git config x.y z\"\n\
