@@ -44,7 +44,7 @@ impl Lane {
             Standing::Needs => Self::Needs,
             Standing::Blocked => Self::Waiting,
             Standing::Working if runs => Self::Running,
-            Standing::Working if task.legs.last().is_some_and(|leg| leg.not_before > now) => Self::Waiting,
+            Standing::Working if task.legs().last().is_some_and(|leg| leg.not_before > now) => Self::Waiting,
             Standing::Working => Self::Queued,
             Standing::Done | Standing::Failed | Standing::NoImprovement | Standing::Cancelled => Self::Done,
         }
@@ -71,8 +71,8 @@ pub fn usage(task: &Task, runs: Option<&(LegId, Usage)>) -> Usage {
 
 /// Returns the cost of a task's legs that started at or after a time, in millionths of a dollar.
 pub fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
-    let legs = task.legs.iter().filter(|leg| leg.started.is_some_and(|started| started >= moment));
-    legs.filter_map(IndexedLeg::cost).fold(0, u64::saturating_add)
+    let legs = task.legs().filter(|leg| leg.started.is_some_and(|started| started >= moment));
+    legs.filter_map(|leg| leg.cost()).fold(0, u64::saturating_add)
 }
 
 /// Status of one step of a task.
@@ -176,7 +176,7 @@ pub fn queue(store: &mut dyn Store) -> Result<BTreeMap<TaskId, i64>, Error> {
 
 /// Returns since when a task is in its lane; for an ended task, when it ended.
 pub fn since(lane: Lane, known: &IndexedTask) -> Timestamp {
-    let last = known.legs.last();
+    let last = known.legs().last();
     match lane {
         Lane::Running => last.and_then(|leg| leg.started).unwrap_or(known.updated),
         Lane::Needs | Lane::Waiting | Lane::Queued | Lane::Done => known.updated,
@@ -184,7 +184,7 @@ pub fn since(lane: Lane, known: &IndexedTask) -> Timestamp {
 }
 
 fn row(lane: Lane, known: &IndexedTask, task: &Task, cost: Option<u64>, now: Timestamp) -> Row {
-    let last = known.legs.last();
+    let last = known.legs().last();
     let length = match lane {
         Lane::Done => known.took(now),
         Lane::Needs | Lane::Running | Lane::Waiting | Lane::Queued => now.since(since(lane, known)),
@@ -192,10 +192,10 @@ fn row(lane: Lane, known: &IndexedTask, task: &Task, cost: Option<u64>, now: Tim
     Row {
         lane,
         id: known.id,
-        title: known.title.clone(),
+        title: known.title.to_string(),
         project: known.project.to_string(),
         path: path(task, known, lane),
-        doing: doing(task, last, now),
+        doing: doing(task, last.as_ref(), now),
         length,
         cost,
         end: match &task.state {
@@ -222,8 +222,8 @@ fn mark(state: leg::State) -> Option<Mark> {
 
 fn path(task: &Task, known: &IndexedTask, lane: Lane) -> Vec<Mark> {
     // Leave out legs that only repair the work of another.
-    let is_fix = |leg: &IndexedLeg| matches!(leg.reason, Reason::Fix | Reason::Resolve);
-    let shown = known.legs.iter().filter(|leg| !is_fix(leg) || leg.state == leg::State::Running);
+    let is_fix = |leg: &IndexedLeg<'_>| matches!(leg.reason, Reason::Fix | Reason::Resolve);
+    let shown = known.legs().filter(|leg| !is_fix(leg) || leg.state == leg::State::Running);
     let mut marks: Vec<Mark> = shown.filter_map(|leg| mark(leg.state)).collect();
     match lane {
         Lane::Needs => marks.push(Mark::Needs),
@@ -245,7 +245,7 @@ fn to_come<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, bool)>) -> Ve
 }
 
 /// Describes what a task does or waits for.
-fn doing(task: &Task, last: Option<&IndexedLeg>, now: Timestamp) -> String {
+fn doing(task: &Task, last: Option<&IndexedLeg<'_>>, now: Timestamp) -> String {
     match &task.state {
         State::New => "not started".to_owned(),
         State::Waiting { request } => match &request.ask {

@@ -130,7 +130,7 @@ impl<F: Figures> Folded<F> {
             tasks().for_each(|task| part.count(task, now));
             sum.merge(&part);
             // The time of a running leg grows without an event.
-            if tasks().any(|task| task.legs.iter().any(IndexedLeg::runs)) {
+            if tasks().any(|task| task.legs().any(|leg| leg.runs())) {
                 self.0.remove(key);
             } else {
                 self.0.insert(key.clone(), (group.version, part));
@@ -161,7 +161,7 @@ impl Bill {
         self.cost_micros.unwrap_or(0)
     }
 
-    fn add(&mut self, task: &IndexedTask, leg: &IndexedLeg, now: Timestamp) {
+    fn add(&mut self, task: &IndexedTask, leg: &IndexedLeg<'_>, now: Timestamp) {
         if let Some(usage) = &leg.usage {
             self.usage.add(usage);
             self.cost_micros = self.usage.paid();
@@ -216,21 +216,21 @@ impl Figures for Costs {
         let workflow = self.workflows.entry(task.workflow.to_string()).or_default();
         for bill in [&mut self.all, project, workflow] {
             bill.count_task(task.standing);
-            task.legs.iter().for_each(|leg| bill.add(task, leg, now));
+            task.legs().for_each(|leg| bill.add(task, &leg, now));
         }
-        for leg in &task.legs {
+        for leg in task.legs() {
             let agent = leg.agent.as_ref().map(|name| self.agents.entry(name.to_string()).or_default());
             let model = leg.model.as_ref().map(|name| self.models.entry(name.to_string()).or_default());
             let day = leg.started.map(|started| self.days.entry(midnight(started)).or_default());
             for bill in [agent, model, day].into_iter().flatten() {
                 bill.count_leg(leg.state);
-                bill.add(task, leg, now);
+                bill.add(task, &leg, now);
             }
         }
         if task.cost().is_some_and(|cost| cost > 0) {
             let mut usage = Usage::default();
-            task.legs.iter().filter_map(|leg| leg.usage.as_deref()).for_each(|used| usage.add(used));
-            let title = task.title.clone();
+            task.legs().filter_map(|leg| leg.usage).for_each(|used| usage.add(&used));
+            let title = task.title.to_string();
             self.dearest.push(Dear { id: task.id, title, usage, limit: task.max_cost });
             if self.dearest.len() >= 10 * DEAREST {
                 self.keep_dearest();
@@ -358,10 +358,10 @@ impl Rate {
 /// Returns the author of a task: agent and model of the first leg that wrote the change, or of the first leg with an
 /// agent.
 fn author(task: &IndexedTask) -> Option<(Word, Word)> {
-    let writes = |leg: &&IndexedLeg| {
+    let writes = |leg: &IndexedLeg<'_>| {
         task.stages.iter().any(|stage| stage.name == leg.stage && stage.writes) && leg.agent.is_some()
     };
-    let leg = task.legs.iter().find(writes).or_else(|| task.legs.iter().find(|leg| leg.agent.is_some()))?;
+    let leg = task.legs().find(writes).or_else(|| task.legs().find(|leg| leg.agent.is_some()))?;
     let model = leg.model.clone().unwrap_or_else(|| Word::from("model not told"));
     Some((leg.agent.clone()?, model))
 }
@@ -398,9 +398,9 @@ impl Figures for Compared {
         one.done += done;
         one.cost = one.cost.into_iter().chain(task.cost()).reduce(u64::saturating_add);
         one.lengths.push(u64::try_from(task.took(now).as_millis()).unwrap_or(u64::MAX));
-        one.fixes += task.legs.iter().filter(|leg| leg.reason == Reason::Fix).count() as u64;
+        one.fixes += task.legs().filter(|leg| leg.reason == Reason::Fix).count() as u64;
         for stage in task.stages.iter().filter(|stage| stage.gated && !stage.repairs) {
-            let first = task.legs.iter().find(|leg| {
+            let first = task.legs().find(|leg| {
                 leg.stage == stage.name
                     && leg.reason == Reason::Work
                     && matches!(leg.state, leg::State::Passed | leg::State::Rejected)
@@ -435,7 +435,9 @@ impl Figures for Compared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::LegShape;
+    use std::sync::Arc;
+
+    use crate::index::{LegShape, Legs, TaskShape};
 
     #[test]
     fn few_cases_say_little() {
@@ -467,15 +469,14 @@ mod tests {
         };
         let leg = IndexedLeg {
             number: 1,
-            shape: std::sync::Arc::new(shape),
-            usage: Some(Box::new(usage)),
+            shape: &shape,
+            usage: Some(usage),
             not_before: created,
             started: Some(created),
             ended: (seed % 5 != 0).then_some(Timestamp(created.0 + 1_000 * seed)),
         };
-        IndexedTask {
-            id: format!("T-{id}").parse().unwrap(),
-            title: format!("task {id}"),
+        let legs = one(leg);
+        let shape = TaskShape {
             project: word(["p", "q"][usize::try_from(id % 2).unwrap()]),
             place: word("/p"),
             workflow: word(["f", "g", "h"][usize::try_from(id % 3).unwrap()]),
@@ -483,13 +484,22 @@ mod tests {
             tags: Vec::new(),
             standing,
             stage: None,
-            stages: std::sync::Arc::from([]),
-            legs: vec![leg],
+            stages: Arc::from([]),
+            max_cost: None,
+        };
+        IndexedTask {
+            id: format!("T-{id}").parse().unwrap(),
+            title: format!("task {id}").into(),
+            shape: Arc::new(shape),
+            legs,
             requests: 0,
             created,
             updated: created,
-            max_cost: None,
         }
+    }
+
+    fn one(leg: IndexedLeg<'_>) -> Legs {
+        Legs::new(Arc::from([Arc::new(leg.shape.clone())]), std::iter::once(leg))
     }
 
     #[test]
@@ -530,11 +540,15 @@ mod tests {
 
     #[test]
     fn what_a_person_cancelled_did_not_fail_and_what_has_no_price_is_not_free() {
-        let mut cancelled = task(1, 3);
-        let shape = LegShape { state: leg::State::Cancelled, ..LegShape::clone(&cancelled.legs[0].shape) };
-        cancelled.legs[0].shape = std::sync::Arc::new(shape);
-        let mut unpriced = task(2, 4);
-        unpriced.legs[0].usage = Some(Box::new(Usage { input: 10, ..Usage::default() }));
+        let cancelled = task(1, 3);
+        let leg = cancelled.legs().next().unwrap();
+        let shape = LegShape { state: leg::State::Cancelled, ..leg.shape.clone() };
+        let legs = one(IndexedLeg { shape: &shape, ..leg });
+        let cancelled = IndexedTask { legs, ..cancelled.clone() };
+        let unpriced = task(2, 4);
+        let usage = Some(Usage { input: 10, ..Usage::default() });
+        let legs = one(IndexedLeg { usage, ..unpriced.legs().next().unwrap() });
+        let unpriced = IndexedTask { legs, ..unpriced.clone() };
         let now = Timestamp(1_800_000_000_000);
         let costs: Costs = sum([&cancelled, &unpriced], now);
         assert_eq!((costs.all.count, costs.all.succeeded, costs.all.failed), (2, 1, 0));

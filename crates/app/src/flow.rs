@@ -128,7 +128,7 @@ impl Figures for Flow {
         self.over +=
             u64::from(matches!(task.standing, Standing::Done | Standing::Failed | Standing::NoImprovement));
         let mut at: Option<(String, String)> = None;
-        for leg in &task.legs {
+        for leg in task.legs() {
             let stage = leg.stage.to_string();
             if at.as_ref().is_none_or(|(from, outcome)| *from != stage || outcome != "again") {
                 let (from, outcome) = at.clone().map_or((None, String::new()), |(from, by)| (Some(from), by));
@@ -147,7 +147,7 @@ impl Figures for Flow {
             at = Some((stage, leg.outcome.as_deref().unwrap_or("again").to_owned()));
         }
         for stage in task.stages.iter() {
-            let first = task.legs.iter().find(|leg| {
+            let first = task.legs().find(|leg| {
                 leg.stage == stage.name
                     && matches!(leg.reason, Reason::Work | Reason::Fix)
                     && matches!(leg.state, leg::State::Passed | leg::State::Rejected | leg::State::Failed)
@@ -171,7 +171,7 @@ impl Figures for Flow {
             *self.arrows.entry(Arrow { from: Some(from), outcome, to: None }).or_default() += 1;
         }
         if let (false, Some(stage)) = (task.standing.is_over(), &task.stage) {
-            let runs = task.legs.last().is_some_and(|leg| leg.state == leg::State::Running);
+            let runs = task.legs().last().is_some_and(|leg| leg.state == leg::State::Running);
             let here = match (task.standing, runs) {
                 (Standing::Needs, _) => Here::Needs,
                 (_, true) => Here::Runs,

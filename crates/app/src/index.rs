@@ -2,7 +2,8 @@
 //! workflows.
 //!
 //! It is built once and then follows the store's events, so a page costs the same with ten tasks or ten thousand. It
-//! holds what lists and figures need, but no agent output. The usage of running legs changes without an event, so it is
+//! holds what lists and figures need, but no agent output, and what tasks have in common once: some hundred bytes for a
+//! task. The usage of running legs changes without an event, so it is
 //! read on each visit.
 //!
 //! **Building takes time** with many tasks, so it is done in parts: open tasks first, then ended ones, newest first.
@@ -15,6 +16,8 @@
 //! tasks.
 
 mod entry;
+mod legs;
+mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +27,9 @@ use acquit_core::time::Timestamp;
 
 use crate::Error;
 
-pub use entry::{IndexedLeg, IndexedTask, LegShape, Reason, StageShape, Standing, Word, repairs};
+pub use entry::{IndexedTask, repairs};
+pub use legs::{IndexedLeg, Legs};
+pub use shape::{LegShape, Reason, StageShape, Standing, TaskShape, Word};
 
 /// Maximum number of indexed tasks, newest first.
 const MOST: u32 = 50_000;
@@ -146,10 +151,8 @@ impl TaskIndex {
     /// each visit, so their version stays.
     fn follow_usage(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         for (leg, _) in store.running()? {
-            let legs = self.tasks.get_mut(&leg.id.task).map(|task| &mut task.legs);
-            let known = legs.into_iter().flatten().rfind(|known| known.number == leg.id.number);
-            if let Some(known) = known {
-                known.usage = entry::used(&leg.usage);
+            if let Some(task) = self.tasks.get_mut(&leg.id.task) {
+                task.legs.set_usage(leg.id.number, entry::used(&leg.usage).as_ref());
             }
         }
         Ok(())

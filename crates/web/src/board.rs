@@ -6,7 +6,7 @@ use acquit_app::index::{IndexedTask, Named, Standing, TaskIndex};
 use acquit_app::{App, Error};
 use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::human_request::Ask;
-use acquit_core::ids::LegId;
+use acquit_core::ids::{LegId, TaskId};
 use acquit_core::leg::{self, Ending};
 use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
@@ -65,15 +65,14 @@ impl Wanted {
             .all(|text| text.trim().is_empty())
     }
 
-    /// Returns whether a task fits. `q` is the search in lower case.
-    fn fits(&self, task: &IndexedTask, q: &str) -> bool {
-        let found = || task.title.to_lowercase().contains(q) || task.id.to_string().to_lowercase() == q;
+    /// Returns whether a task fits.
+    fn fits(&self, task: &IndexedTask, sought: &Sought) -> bool {
         let is = |wanted: &str, held: &str| wanted.is_empty() || wanted == held;
-        (q.is_empty() || found())
-            && is(&self.project, &task.project)
+        is(&self.project, &task.project)
             && is(&self.workflow, &task.workflow)
             && is(&self.agent, task.agent.as_deref().unwrap_or_default())
             && (self.tag.is_empty() || task.tags.iter().any(|tag| **tag == self.tag))
+            && sought.is_in(task)
     }
 
     /// Returns the URL of this search, with another lane and page.
@@ -93,6 +92,32 @@ impl Wanted {
     }
 }
 
+/// What a person searches for: an id, or a part of a title.
+struct Sought {
+    /// In lower case.
+    text: String,
+    id: Option<TaskId>,
+}
+
+impl Sought {
+    fn of(text: &str) -> Self {
+        let text = text.trim().to_lowercase();
+        Self { id: text.parse().ok(), text }
+    }
+
+    /// Returns whether a task is found. Nearly all of ten thousand are not, so plain titles are compared where they are.
+    fn is_in(&self, task: &IndexedTask) -> bool {
+        let (title, text) = (&*task.title, self.text.as_str());
+        let plain = || {
+            let mut parts = title.as_bytes().windows(text.len());
+            parts.any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
+        };
+        text.is_empty()
+            || self.id == Some(task.id)
+            || if title.is_ascii() { plain() } else { title.to_lowercase().contains(text) }
+    }
+}
+
 /// Renders the page.
 pub fn content(
     shared: &Shared,
@@ -107,7 +132,7 @@ pub fn content(
     let mut lanes: Vec<(Lane, Vec<&IndexedTask>)> = LANES.iter().map(|lane| (lane.0, Vec::new())).collect();
     let recent = || index.open().chain(index.ended_since(today));
     let spent = recent().map(|task| board::spent_since(task, today)).fold(0, u64::saturating_add);
-    let sought = wanted.q.trim().to_lowercase();
+    let sought = Sought::of(&wanted.q);
     // A search also finds older tasks.
     let older = if wanted.is_empty() && wanted.lane.is_empty() { today } else { Timestamp(i64::MIN) };
     let shown = index.open().chain(index.ended_since(older)).filter(|task| wanted.fits(task, &sought));
@@ -164,7 +189,7 @@ fn hint(lane: Lane, tasks: &[&IndexedTask], now: Timestamp) -> String {
     match lane {
         Lane::Needs => tasks.first().map(|task| format!("oldest since {}", clock(task.updated))),
         Lane::Waiting => {
-            let later = tasks.iter().filter_map(|task| task.legs.last()).map(|leg| leg.not_before);
+            let later = tasks.iter().filter_map(|task| task.legs().last()).map(|leg| leg.not_before);
             later.filter(|at| *at > now).min().map(|at| format!("next goes on at {}", clock(at)))
         }
         Lane::Queued => Some("in this order".to_owned()),
@@ -373,7 +398,7 @@ fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
     let seed = &task.seed;
     let last = match card.lane {
         Lane::Running => Some((leg::State::Running, now)),
-        _ => known.legs.last().map(|leg| (leg.state, leg.not_before)),
+        _ => known.legs().last().map(|leg| (leg.state, leg.not_before)),
     };
     let sign = sign_of(&task.state, last, now);
     let (label, href) = match (&task.state, card.lane) {

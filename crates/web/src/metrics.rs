@@ -114,7 +114,7 @@ fn render(index: &TaskIndex, leases: &[Lease], workers: &[SeenWorker], now: Time
     let mut oldest = Duration::ZERO;
     for task in index.all() {
         *tasks.entry((&task.project, state(task.standing))).or_default() += 1;
-        for one in &task.legs {
+        for one in task.legs() {
             *legs.entry(one.state.name()).or_default() += 1;
             // The leg became ready when the task last changed, or when its delay ended.
             let ready = one.not_before.max(task.updated);
@@ -122,8 +122,10 @@ fn render(index: &TaskIndex, leases: &[Lease], workers: &[SeenWorker], now: Time
                 oldest = oldest.max(now.since(ready));
             }
             if one.ended.is_some() {
-                let (agent, model) =
-                    (one.agent.as_deref().unwrap_or_default(), one.model.as_deref().unwrap_or_default());
+                let (agent, model) = (
+                    one.shape.agent.as_deref().unwrap_or_default(),
+                    one.shape.model.as_deref().unwrap_or_default(),
+                );
                 let sum = spent.entry((&task.project, agent, model)).or_default();
                 sum.legs += 1;
                 sum.seconds += one.took(now).as_secs_f64();

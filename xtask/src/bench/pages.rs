@@ -419,7 +419,7 @@ impl Server {
             rows.push(row(format!("memory of {name} {when}: all pages"), of("Rss"), target));
         }
         rows.push(row(format!("memory of both {when}: their own"), own, target));
-        rows.push(row(format!("memory of both {when}: with the program, once"), once, None));
+        rows.push(row(format!("memory of both {when}: with the program, once"), once, target));
         rows
     }
 

@@ -1,5 +1,6 @@
 //! What the index holds of each task: what lists and figures need, without agent output.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -13,15 +14,24 @@ use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::{Mode, Stage, Work, Workflow};
 
-/// A text that many tasks share.
-pub type Word = Arc<str>;
+use super::legs::{self, IndexedLeg, Legs};
+use super::shape::{LegShape, Reason, StageShape, Standing, TaskShape, Word};
 
-/// Texts and stages that tasks share.
+/// What tasks share, so that each is held once.
 #[derive(Default)]
 pub(super) struct Words {
-    texts: HashSet<Word>,
-    shapes: HashSet<Arc<[StageShape]>>,
-    legs: HashSet<Arc<LegShape>>,
+    texts: Held<str>,
+    stages: Held<[StageShape]>,
+    legs: Held<LegShape>,
+    ways: Held<[Arc<LegShape>]>,
+    tasks: Held<TaskShape>,
+}
+
+/// Values that are held once each.
+struct Held<T: ?Sized> {
+    known: HashSet<Arc<T>>,
+    /// At this number of values, those that no task has any more are dropped.
+    most: usize,
 }
 
 /// A task in short.
@@ -30,174 +40,70 @@ pub struct IndexedTask {
     /// Task id.
     pub id: TaskId,
     /// Title.
-    pub title: String,
-    /// Short name of the repository.
-    pub project: Word,
-    /// Path of the repository.
-    pub place: Word,
-    /// Workflow name.
-    pub workflow: Word,
-    /// The agent a person chose, or else that of the first stage with an agent.
-    pub agent: Option<Word>,
-    /// Tags for filtering.
-    pub tags: Vec<Word>,
-    /// Status.
-    pub standing: Standing,
-    /// Current stage.
-    pub stage: Option<Word>,
-    /// Stages of its workflow.
-    pub stages: Arc<[StageShape]>,
-    /// Legs.
-    pub legs: Vec<IndexedLeg>,
+    pub title: Box<str>,
+    /// What it has in common with other tasks.
+    pub shape: Arc<TaskShape>,
+    /// Legs; [`IndexedTask::legs`] reads them.
+    pub legs: Legs,
     /// Number of requests it opened.
     pub requests: u32,
     /// Creation time.
     pub created: Timestamp,
     /// Start or end of its newest leg; the creation time before the first.
     pub updated: Timestamp,
-    /// Cost limit of its agents, in millionths of a dollar.
-    pub max_cost: Option<u64>,
 }
 
-/// Status of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// A leg is ready or running.
-    Working,
-    /// Waits for a person.
-    Needs,
-    /// Waits for another task.
-    Blocked,
-    /// Completed.
-    Done,
-    /// Failed.
-    Failed,
-    /// Found nothing to improve.
-    NoImprovement,
-    /// Cancelled by a person.
-    Cancelled,
-}
+impl std::ops::Deref for IndexedTask {
+    type Target = TaskShape;
 
-impl Standing {
-    /// Returns whether the task has ended.
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Failed | Self::NoImprovement | Self::Cancelled)
-    }
-}
-
-/// A stage of a workflow, with what drawings and figures need.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StageShape {
-    /// Name.
-    pub name: Word,
-    /// Who does it: a role, `agent`, `check`, `person`, or the name of an action.
-    pub who: Word,
-    /// Whether an agent writes the change here.
-    pub writes: bool,
-    /// Whether gates judge it.
-    pub gated: bool,
-    /// Whether it only repairs the work of other stages.
-    pub repairs: bool,
-}
-
-/// A leg in short. Ten thousand tasks have fifty thousand legs but few different shapes, so legs share those.
-#[derive(Clone, Debug)]
-pub struct IndexedLeg {
-    /// Leg number.
-    pub number: u32,
-    /// What it has in common with legs of other tasks.
-    pub shape: Arc<LegShape>,
-    /// What its agent used, without the model's name; `None` if nothing.
-    pub usage: Option<Box<Usage>>,
-    /// Earliest claim time.
-    pub not_before: Timestamp,
-    /// Claim time.
-    pub started: Option<Timestamp>,
-    /// End time.
-    pub ended: Option<Timestamp>,
-}
-
-/// What a leg has in common with legs of other tasks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LegShape {
-    /// Stage name.
-    pub stage: Word,
-    /// Why it runs.
-    pub reason: Reason,
-    /// The stage it counts for. For a fix, the rejected stage.
-    pub subject: Word,
-    /// State.
-    pub state: leg::State,
-    /// The outcome that counted, or `rejected`.
-    pub outcome: Option<Word>,
-    /// Gates that rejected it.
-    pub rejected_by: Vec<Word>,
-    /// Agent.
-    pub agent: Option<Word>,
-    /// Model.
-    pub model: Option<Word>,
-}
-
-impl std::ops::Deref for IndexedLeg {
-    type Target = LegShape;
-
-    fn deref(&self) -> &LegShape {
+    fn deref(&self) -> &TaskShape {
         &self.shape
     }
 }
 
-/// Why a leg runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// The stage's own work.
-    Work,
-    /// To fix what gates rejected.
-    Fix,
-    /// To run the gates again.
-    Recheck,
-    /// To merge.
-    Merge,
-    /// To resolve a conflict.
-    Resolve,
-}
-
-impl IndexedLeg {
-    /// Returns the cost in millionths of a dollar, if a price is known.
-    pub fn cost(&self) -> Option<u64> {
-        self.usage.as_ref().and_then(|usage| usage.paid())
-    }
-
-    /// Returns the number of tokens.
-    pub fn tokens(&self) -> u64 {
-        self.usage.as_ref().map_or(0, |usage| usage.tokens())
-    }
-
-    /// Returns whether it has started and not ended.
-    pub fn runs(&self) -> bool {
-        self.started.is_some() && self.ended.is_none()
-    }
-
-    /// Returns how long it ran; until `now` if it still runs.
-    pub fn took(&self, now: Timestamp) -> Duration {
-        self.started.map_or(Duration::ZERO, |started| self.ended.unwrap_or(now).since(started))
-    }
-}
-
 impl IndexedTask {
+    /// Returns its legs, oldest first.
+    pub fn legs(&self) -> legs::Iter<'_> {
+        self.legs.iter()
+    }
+
     /// Returns the known cost of its legs.
     pub fn cost(&self) -> Option<u64> {
-        self.legs.iter().filter_map(IndexedLeg::cost).reduce(u64::saturating_add)
+        self.legs().filter_map(|leg| leg.cost()).reduce(u64::saturating_add)
     }
 
     /// Returns how long its legs ran.
     pub fn took(&self, now: Timestamp) -> Duration {
-        self.legs.iter().map(|leg| leg.took(now)).sum()
+        self.legs().map(|leg| leg.took(now)).sum()
+    }
+}
+
+impl<T: ?Sized> Default for Held<T> {
+    fn default() -> Self {
+        Self { known: HashSet::new(), most: 64 }
+    }
+}
+
+impl<T: ?Sized + Hash + Eq> Held<T> {
+    /// Returns the shared copy of a value.
+    fn get(&mut self, value: impl Borrow<T> + Into<Arc<T>>) -> Arc<T> {
+        if let Some(found) = self.known.get(value.borrow()) {
+            return Arc::clone(found);
+        }
+        if self.known.len() >= self.most {
+            // A task has other shapes with each of its steps.
+            self.known.retain(|known| Arc::strong_count(known) > 1);
+            self.most = 64.max(2 * self.known.len());
+        }
+        let new: Arc<T> = value.into();
+        self.known.insert(Arc::clone(&new));
+        new
     }
 }
 
 impl Words {
     fn word(&mut self, text: &str) -> Word {
-        shared(&mut self.texts, text)
+        self.texts.get(text)
     }
 
     /// Returns what the index holds of a task.
@@ -209,15 +115,23 @@ impl Words {
             .iter()
             .map(|stage| agent_of(stage, definition).map(|name| self.word(&name)))
             .collect();
-        let legs: Vec<IndexedLeg> = legs.iter().map(|leg| self.leg(task, leg, workflow, &agents)).collect();
-        let shapes: Vec<StageShape> =
-            workflow.stages.iter().map(|stage| self.shape(stage, workflow)).collect();
-        let stages = shared(&mut self.shapes, shapes.as_slice());
-        let moments = legs.iter().flat_map(|leg: &IndexedLeg| [leg.started, leg.ended]).flatten();
+        let shapes: Vec<Arc<LegShape>> =
+            legs.iter().map(|leg| self.leg(task, leg, workflow, &agents)).collect();
+        let shapes = self.ways.get(shapes);
+        let indexed = legs.iter().zip(shapes.iter()).map(|(leg, shape)| IndexedLeg {
+            number: leg.id.number,
+            shape,
+            usage: used(&leg.usage),
+            not_before: leg.not_before,
+            started: leg.started,
+            ended: leg.ended,
+        });
+        let packed = Legs::new(Arc::clone(&shapes), indexed);
+        let stages: Vec<StageShape> =
+            workflow.stages.iter().map(|stage| self.stage(stage, workflow)).collect();
+        let moments = legs.iter().flat_map(|leg| [leg.started, leg.ended]).flatten();
         let updated = moments.max().map_or(seed.created, |moment| moment.max(seed.created));
-        IndexedTask {
-            id: seed.id,
-            title: seed.wish.title.clone(),
+        let shape = TaskShape {
             project: self.word(&seed.project.name),
             place: self.word(&seed.project.path),
             workflow: self.word(seed.workflow.as_str()),
@@ -225,16 +139,21 @@ impl Words {
             tags: seed.wish.tags.iter().map(|tag| self.word(tag)).collect(),
             standing: standing(&task.state),
             stage: task.state.stage().map(|stage| self.word(stage.as_str())),
-            stages,
-            legs,
+            stages: self.stages.get(stages),
+            max_cost: definition.chosen.max_cost.or(definition.config.max_cost),
+        };
+        IndexedTask {
+            id: seed.id,
+            title: seed.wish.title.as_str().into(),
+            shape: self.tasks.get(shape),
+            legs: packed,
             requests: task.requests,
             created: seed.created,
             updated,
-            max_cost: definition.chosen.max_cost.or(definition.config.max_cost),
         }
     }
 
-    fn shape(&mut self, stage: &Stage, workflow: &Workflow) -> StageShape {
+    fn stage(&mut self, stage: &Stage, workflow: &Workflow) -> StageShape {
         let who = match &stage.work {
             Work::Agent(work) => work.role.as_ref().map_or("agent", |role| role.name.as_str()).to_owned(),
             Work::Check => "check".to_owned(),
@@ -251,7 +170,7 @@ impl Words {
         }
     }
 
-    fn leg(&mut self, task: &Task, leg: &Leg, workflow: &Workflow, agents: &[Option<Word>]) -> IndexedLeg {
+    fn leg(&mut self, task: &Task, leg: &Leg, workflow: &Workflow, agents: &[Option<Word>]) -> Arc<LegShape> {
         let past = task.past.iter().find(|past| past.number == leg.id.number);
         let ending = past.map(|past: &Past| &past.ending);
         let (outcome, rejected_by) = match ending {
@@ -280,41 +199,13 @@ impl Words {
             agent,
             model: leg.usage.model.as_deref().map(|model| self.word(model)),
         };
-        let shape = if let Some(known) = self.legs.get(&shape) {
-            Arc::clone(known)
-        } else {
-            let new = Arc::new(shape);
-            self.legs.insert(Arc::clone(&new));
-            new
-        };
-        IndexedLeg {
-            number: leg.id.number,
-            shape,
-            usage: used(&leg.usage),
-            not_before: leg.not_before,
-            started: leg.started,
-            ended: leg.ended,
-        }
+        self.legs.get(shape)
     }
 }
 
 /// Returns a usage without the model's name; `None` if nothing was used.
-pub(super) fn used(usage: &Usage) -> Option<Box<Usage>> {
-    Some(Usage { model: None, ..usage.clone() }).filter(|usage| !usage.is_empty()).map(Box::new)
-}
-
-/// Returns the shared copy of a value.
-fn shared<T>(known: &mut HashSet<Arc<T>>, value: &T) -> Arc<T>
-where
-    T: ?Sized + Hash + Eq,
-    for<'a> Arc<T>: From<&'a T>,
-{
-    if let Some(found) = known.get(value) {
-        return Arc::clone(found);
-    }
-    let new: Arc<T> = Arc::from(value);
-    known.insert(Arc::clone(&new));
-    new
+pub(super) fn used(usage: &Usage) -> Option<Usage> {
+    Some(Usage { model: None, ..usage.clone() }).filter(|usage| !usage.is_empty())
 }
 
 fn agent_of(stage: &Stage, definition: &Definition) -> Option<String> {
@@ -362,5 +253,22 @@ fn action_name(action: &acquit_core::workflow::Action) -> &'static str {
         Action::Merge => "merge",
         Action::Publish(_) => "publish",
         Action::Notify(_) => "notify",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_held_once_and_dropped_when_no_task_has_it() {
+        let mut held = Held::<str>::default();
+        let kept = held.get("kept");
+        assert!(Arc::ptr_eq(&kept, &held.get("kept")));
+        for number in 0..10_000 {
+            held.get(format!("{number}"));
+        }
+        assert!(Arc::ptr_eq(&kept, &held.get("kept")));
+        assert!(held.known.len() <= 64, "{}", held.known.len());
     }
 }
