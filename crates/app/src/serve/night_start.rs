@@ -57,25 +57,21 @@ pub fn start(app: &App, which: &Which) -> Result<(), Error> {
         Progress::Task { task } if is_made(store, *task)? => return Ok(()),
         Progress::Task { .. } | Progress::Todo => found,
     };
-    match make(app, &home, store, schedule, &night, which, &before) {
-        Ok(()) => Ok(()),
-        // Don't skip the repository because of a temporary error; the daemon retries.
-        Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => Err(error),
-        Err(error) => {
-            let now = match find(store, &which.project, &which.schedule, which.nominal)? {
-                Some(night) => night.jobs[which.job].progress.clone(),
-                None => return Ok(()),
-            };
-            // Another process created the same task.
-            if let Progress::Task { task } = now
-                && is_made(store, task)?
-            {
-                return Ok(());
-            }
-            let reason = format!("failed to {}", acquit_run::harness::chain(&error));
-            write(store, which, &now, &Progress::Skipped { reason }).map(|_| ())
-        }
+    let Err(error) = make(app, &home, store, schedule, &night, which, &before) else { return Ok(()) };
+    let Some(night) = find(store, &which.project, &which.schedule, which.nominal)? else { return Ok(()) };
+    let now = night.jobs[which.job].progress.clone();
+    // Another process created the same task, perhaps at the same moment: then the store refused this one's.
+    if let Progress::Task { task } = now
+        && is_made(store, task)?
+    {
+        return Ok(());
     }
+    // Don't skip the repository because of a temporary error; the daemon retries.
+    if matches!(error, Error::Store(_) | Error::OpenStore { .. }) {
+        return Err(error);
+    }
+    let reason = format!("failed to {}", acquit_run::harness::chain(&error));
+    write(store, which, &now, &Progress::Skipped { reason }).map(|_| ())
 }
 
 /// Creates the task of a repository.

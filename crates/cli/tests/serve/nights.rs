@@ -114,6 +114,28 @@ fn two_daemons_make_one_night() {
 }
 
 #[test]
+fn processes_that_create_the_task_of_a_night_at_once_say_nothing_of_each_other() {
+    let sandbox = due(&today("category = \"tests\""), FINDS);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    // As after a kill between the two: the id is written, the task is not.
+    let mut night = held(&sandbox)[0].clone();
+    night["state"] = serde_json::json!({ "type": "running" });
+    night["jobs"][0]["progress"] = serde_json::json!({ "type": "task", "task": "T-77" });
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    store.execute("update nights set state = 'running', body = ?1", [night.to_string()]).unwrap();
+    drop(store);
+    let nominal = night["nominal"].to_string();
+    let parent = std::process::id().to_string();
+    let words = ["begin", "--schedule", "night", "--nominal", &nominal, "--job", "0", "--parent", &parent];
+    let all: Vec<_> = (0..4).map(|_| sandbox.start(&words)).collect();
+    for one in all {
+        let ended = one.wait().must(0);
+        assert!(ended.err.is_empty(), "{}", ended.err);
+    }
+    assert_eq!(tasks(&sandbox), 2, "T-1 and T-77");
+}
+
+#[test]
 fn several_repositories_are_worked_on_and_one_that_cannot_be_is_told() {
     let other = Repo::at("another", &[]);
     let config = today(
