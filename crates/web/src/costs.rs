@@ -145,13 +145,13 @@ fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Bill>) -> Markup {
         section.panel id={ (heading.to_lowercase().replace(' ', "-")) } data-live {
             header.panel-head { h2 { (heading) } }
             @if groups.is_empty() { p.panel-body.dim { "Nothing yet." } } @else {
-                div.scroll tabindex="0" role="region" aria-label=(heading) { table {
-                    thead { tr { th scope="col" { "name" } th.n scope="col" { (noun) } th.n scope="col" { "time" } th.n scope="col" { "tokens" } th.n scope="col" { "cost" } th scope="col" { "proven, light: not" } } }
+                div.scroll tabindex="0" role="region" aria-label=(heading) { table.slim {
+                    thead { tr { th scope="col" { "name" } th.n scope="col" { (noun) } th.n scope="col" { "time" } th.n.wordy scope="col" { "tokens" } th.n scope="col" { "cost" } th scope="col" { "proven, light: not" } } }
                     tbody { @for (name, bill) in all.into_iter().take(50) { tr {
                         th scope="row" { (words::line(name, 80)) }
                         td.n { (bill.count) }
                         td.n { (words::length(Duration::from_millis(bill.ran_millis))) }
-                        td.n { (words::tokens(bill.usage.tokens())) }
+                        td.n.wordy { (words::tokens(bill.usage.tokens())) }
                         td.n { (words::usage_cost(&bill.usage)) }
                         td.share { svg.meter width="100%" height="8" aria-hidden="true" { rect.light width={ (bill.cost() * 100 / most) "%" } height="8" {} rect.solid width={ (bill.proven_micros * 100 / most) "%" } height="8" {} } }
                     } } }
@@ -166,7 +166,7 @@ fn dearest(costs: &Costs) -> Markup {
         @if !costs.dearest.is_empty() {
             section #dearest .panel data-live {
                 header.panel-head { h2 { "Most expensive tasks" } }
-                div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table {
+                div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table.slim {
                     thead { tr { th scope="col" { "task" } th scope="col" { "title" } th.n scope="col" { "cost" } th.n scope="col" { "limit" } th scope="col" { "of its limit" } } }
                     tbody { @for task in &costs.dearest { tr {
                         th scope="row" { a href={ "/tasks/" (task.id) } { (task.id) } } td { (words::line(&task.title, 160)) } td.n { (words::usage_cost(&task.usage)) } td.n { (words::cost(task.limit)) }

@@ -71,7 +71,7 @@ pub fn draw(workflow: &Workflow, flow: &Flow) -> Markup {
                     Some(stages[to].name.as_str()),
                     Some(outcome.as_str()),
                 );
-                let label = format!("{count} {outcome}");
+                let label = format!("{} {outcome}", words::rounded(count));
                 arcs.push(Arc { from, to, label, back: to <= from });
             }
         }
@@ -87,7 +87,7 @@ pub fn draw(workflow: &Workflow, flow: &Flow) -> Markup {
             (arrow_heads("f"))
             circle.dot-end cx="14" cy=(top + TALL / 2) r="6" {}
             path.edge stroke-width=(thickness(flow.tasks, most)) d={ "M20 " (top + TALL / 2) "H" (LEFT - 8) } marker-end="url(#f)" {}
-            text.num x="33" y=(top + TALL / 2 - 10) text-anchor="middle" { (flow.tasks) }
+            text.num x="33" y=(top + TALL / 2 - 10) text-anchor="middle" { (words::rounded(flow.tasks)) }
             @for (level, arc) in arcs.iter().enumerate() { (bow(arc, level, top)) }
             @for (index, stage) in stages.iter().enumerate() {
                 @let x = LEFT + index * STEP;
@@ -95,7 +95,7 @@ pub fn draw(workflow: &Workflow, flow: &Flow) -> Markup {
                 @let count = taken(flow, Some(stage.name.as_str()), next, None);
                 (stage_box(stage, flow.stages.get(stage.name.as_str()), x, top))
                 path.edge stroke-width=(thickness(count, most)) d={ "M" (x + BOX) " " (top + TALL / 2) "h" (STEP - BOX - 8) } marker-end="url(#f)" {}
-                text.num x=(x + BOX + (STEP - BOX) / 2 - 3) y=(top + TALL / 2 - 8) text-anchor="middle" { (count) }
+                text.num x=(x + BOX + (STEP - BOX) / 2 - 3) y=(top + TALL / 2 - 8) text-anchor="middle" { (words::rounded(count)) }
                 @if let Some((name, word)) = below(workflow, stage) { (fix_box(workflow, flow, stage, name, word, x, top)) }
             }
             @let end = LEFT + stages.len() * STEP;
@@ -184,10 +184,10 @@ fn fix_box(
     let back = taken(flow, Some(name), Some(own), None);
     let y = top + TALL;
     html! {
-        path.edge.bad d={ "M" (x + 28) " " (y) "v60" } marker-end="url(#f-bad)" {}
-        text.bad-t x=(x + 34) y=(y + 24) { (down) " " (word) }
-        path.edge.good d={ "M" (x + 100) " " (y + 68) "v-60" } marker-end="url(#f-good)" {}
-        text.good-t x=(x + 94) y=(y + 46) text-anchor="end" { (back) " back" }
+        path.edge.bad d={ "M" (x + 20) " " (y) "v60" } marker-end="url(#f-bad)" {}
+        text.bad-t x=(x + 26) y=(y + 24) { (words::rounded(down)) " " (word) }
+        path.edge.good d={ "M" (x + 116) " " (y + 68) "v-60" } marker-end="url(#f-good)" {}
+        text.good-t x=(x + 110) y=(y + 46) text-anchor="end" { (words::rounded(back)) " back" }
         rect.box x=(x) y=(y + 68) width=(BOX) height=(TALL) rx="6" {}
         text.name x=(x + 12) y=(y + 90) { (words::line(name, 15)) }
         @if let Some(stage) = workflow.stage(name) { text.dim x=(x + 12) y=(y + 107) { (words::line(&who(stage), 18)) } }

@@ -119,6 +119,16 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
+/// Formats a number for a drawing, where four digits have no room: `3.4k`.
+pub fn rounded(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}M", count / 1_000_000),
+    }
+}
+
 /// Encodes a value for a URL.
 pub fn encoded(text: &str) -> String {
     let one = |byte: u8| match byte {
@@ -161,6 +171,12 @@ pub fn count(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_drawings_have_at_most_four_signs() {
+        let shown = [0, 999, 1_000, 3_499, 9_999, 10_000, 999_999, 1_000_000].map(rounded);
+        assert_eq!(shown, ["0", "999", "1.0k", "3.4k", "9.9k", "10k", "999k", "1M"]);
+    }
 
     #[test]
     fn hidden_letters_are_seen_and_long_texts_end() {

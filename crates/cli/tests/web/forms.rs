@@ -170,6 +170,11 @@ fn tasks_are_found_retried_and_compared_and_schedules_paused() {
     {
         assert!(done.contains(shown), "T-1 lacks {shown}: {done}");
     }
+    // Legs stand in their order, though the newest that an agent worked in is open and others follow it.
+    let transcript = done.split_once("id=\"transcript\"").unwrap().1.split_once("</section>").unwrap().0;
+    let links = transcript.split("/tasks/T-1/legs/").skip(1).filter_map(|rest| rest.split_once("\"><b>"));
+    let order: Vec<&str> = links.map(|(number, _)| number).collect();
+    assert_eq!(order, ["1", "2", "3", "4", "5", "6"], "{transcript}");
     let flow = browser.get("/workflows/feature").body;
     assert!(flow.contains("2 rejected") && flow.contains("2 back") && flow.contains("T-3"), "{flow}");
     let agents = browser.get("/agents").body;

@@ -73,7 +73,7 @@ fn gate(verdict: &Verdict, open: bool) -> Markup {
                 summary {
                     (sign.named()) b { (verdict.gate) }
                     span.gate-words { (headline(evidence, &verdict.ended)) }
-                    span.dim.end { @if let Some(leg) = verdict.reused { "same work as in leg " (leg) " · " } (verdict.took) }
+                    span.dim.end { @if let Some(leg) = verdict.reused { "same work as in leg " (leg) " · " } (words::length(verdict.took.duration())) }
                 }
                 p { code { (words::line(&verdict.command, 300)) } " " span.dim { (words::line(&verdict.ended, 100)) } }
                 @if evidence.figures.len() > 1 { p { @for figure in &evidence.figures { span.tag { (words::line(&figure.what, 60)) " " (words::line(&figure.value, 60)) } " " } } }

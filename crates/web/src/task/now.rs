@@ -53,19 +53,22 @@ pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -
     let id = view.task.id();
     let runs = view.running().is_some();
     let words_of = |leg: &Leg| view.history.legs.get(&leg.id.number).and_then(|known| known.agent.as_deref());
+    let entry = |leg: &Leg| {
+        html! {
+            li {
+                (route::sign(view.task, leg).named())
+                a href={ "/tasks/" (id) "/legs/" (leg.id.number) } { b { (words::heading(&leg.entry)) } }
+                span.dim { (route::result(view.task, leg)) }
+                span.dim.end { "leg " (leg.id.number) @if let Some(agent) = words_of(leg) { " · " (words::line(agent, 40)) } " · " (words::length(words::took(leg, view.now))) " · " (words::usage_cost(&leg.usage)) }
+            }
+        }
+    };
+    // Legs stand in their order, around the one that is open.
+    let open = spoken.map_or(u32::MAX, |leg| leg.id.number);
     html! {
         section #transcript .panel aria-labelledby="tr-h" {
             header.panel-head.row { h2 #tr-h { "Transcript" } (leg_page::search_form(id, "")) }
-            ol #leg-list .leg-list data-live {
-                @for leg in view.legs.iter().filter(|leg| spoken.is_none_or(|spoken| spoken.id != leg.id)) {
-                    li {
-                        (route::sign(view.task, leg).named())
-                        a href={ "/tasks/" (id) "/legs/" (leg.id.number) } { b { (words::heading(&leg.entry)) } }
-                        span.dim { (route::result(view.task, leg)) }
-                        span.dim.end { "leg " (leg.id.number) @if let Some(agent) = words_of(leg) { " · " (words::line(agent, 40)) } " · " (words::length(words::took(leg, view.now))) " · " (words::usage_cost(&leg.usage)) }
-                    }
-                }
-            }
+            ol #leg-list .leg-list data-live { @for leg in view.legs.iter().filter(|leg| leg.id.number < open) { (entry(leg)) } }
             @if let Some(leg) = spoken {
                 div.leg-open {
                     p #leg-now .leg-name data-live {
@@ -79,6 +82,7 @@ pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -
                     @if said.iter().all(|item| !lines::is_shown(&item.said) || matches!(item.said, AgentEvent::End { .. })) { p.panel-body.dim { "The agent has said nothing yet." } }
                     @if runs { (leg_page::follow()) }
                 }
+                ol #leg-list-after .leg-list data-live { @for leg in view.legs.iter().filter(|leg| leg.id.number > open) { (entry(leg)) } }
             } @else { p.panel-body.dim { "No agent has worked on this task yet." } }
         }
     }
