@@ -266,3 +266,32 @@ fn it_listens_on_this_machine_alone() {
     common::until("the daemon has begun", || quiet.err().contains("looks after").then_some(()));
     assert!(!quiet.err().contains("http://"), "{}", quiet.err());
 }
+
+#[test]
+fn a_browser_is_opened_with_a_link_that_only_its_owner_can_read() {
+    let sandbox = Sandbox::scripted(common::CODE, ASKS);
+    let (bin, given) = (sandbox.place("bin"), sandbox.place("given"));
+    std::fs::create_dir_all(&bin).unwrap();
+    // In place of the program that opens the person's browser.
+    let program = bin.join("xdg-open");
+    std::fs::write(
+        &program,
+        format!("#!/bin/sh\nprintf '%s' \"$*\" > {0}.part; mv {0}.part {0}\n", given.display()),
+    )
+    .unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sandbox = sandbox.with("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+    let served = Served::start(&sandbox, &["--open"]);
+    let given = common::until("a browser is opened", || std::fs::read_to_string(&given).ok());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&given).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "{given}");
+    let leads = std::fs::read_to_string(&given).unwrap();
+    let link = leads.split_once("url=").unwrap().1.split('"').next().unwrap();
+    let browser = Browser::new(served.port()).log_in(link);
+    assert_eq!(browser.get("/").status, 200);
+    // A dashboard that was started again opens no second window.
+    std::fs::remove_file(sandbox.place("given")).unwrap();
+    served.kill_dashboard();
+    served.next_link();
+    assert!(!sandbox.place("given").exists());
+}
