@@ -14,6 +14,7 @@ use crate::sandbox::{Network, Networks};
 use crate::time::Span;
 
 pub mod check;
+pub mod complaints;
 mod evidence;
 mod filter;
 mod report;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acquit_core::event::SetupAgain;
+use acquit_core::failure::Location;
+use acquit_core::gate::complaints::{self, Unit};
 use acquit_core::gate::{Check, Evidence, Gate, Severity, Verdict, Weight, rule};
 use acquit_core::ids::Name;
 use acquit_core::time::Span;
@@ -112,7 +114,7 @@ pub struct Claim {
     pub problem: Option<String>,
     /// Location of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub location: Option<acquit_core::failure::Location>,
+    pub location: Option<Location>,
     /// How to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
@@ -298,18 +300,21 @@ impl Report {
         }
     }
 
-    /// Marks claims that fail on the base as well as broken before.
+    /// Marks claims that fail on the base as well as broken before, unless the change brings complaints of its own.
     pub(super) fn compare_with_base(&mut self, round: &Round) {
         for verdict in round.told.verdicts.iter().filter(|verdict| !verdict.passed) {
             let failed = |claim: &&mut Claim| {
                 claim.gate == verdict.gate && matches!(claim.status, Status::Broken | Status::Warned)
             };
-            if let Some(claim) = self.claims.iter_mut().find(failed) {
-                claim.status = Status::BrokenBefore;
-                let nothing_ran = claim.evidence.failing().any(|finding| finding.rule == rule::NOTHING_RAN);
-                let mend = "mend it on the base first: until then it says nothing about a change";
-                claim.advice = Some(if nothing_ran { NO_TESTS } else { mend }.to_owned());
+            let Some(claim) = self.claims.iter_mut().find(failed) else { continue };
+            let gate = self.gates.iter().find(|gate| gate.name == claim.gate);
+            if gate.is_some_and(|gate| brings_its_own(claim, gate, verdict, &self.change)) {
+                continue;
             }
+            claim.status = Status::BrokenBefore;
+            let nothing_ran = claim.evidence.failing().any(|finding| finding.rule == rule::NOTHING_RAN);
+            let mend = "mend it on the base first: until then it says little about a change";
+            claim.advice = Some(if nothing_ran { NO_TESTS } else { mend }.to_owned());
         }
     }
 
@@ -337,8 +342,12 @@ impl Report {
             (false, true) => Decision::Unjudged,
             (false, false) => Decision::Acquitted,
         };
-        for claim in &self.claims {
+        for claim in &mut self.claims {
+            claim.evidence.complaints.clear();
             let why = match claim.status {
+                Status::BrokenBefore if claim.evidence.figures.iter().any(|it| it.what == NEW) => {
+                    "it fails on the base as well, with the same complaints"
+                }
                 Status::BrokenBefore => "it fails on the base as well",
                 Status::Unshown if claim.evidence.findings.iter().any(|it| it.rule == rule::NEVER_RED) => {
                     "the tests of the change pass without it too"
@@ -353,6 +362,35 @@ impl Report {
             self.unchecked.push(Unchecked { what: "tests".to_owned(), why });
         }
     }
+}
+
+/// Figure of complaints that the base does not have.
+const NEW: &str = "new complaints";
+
+/// Compares what a command complains about with what it complains about on the base, and returns whether the change brings
+/// more. A test command is left out: what it prints about files is not a complaint about them.
+fn brings_its_own(claim: &mut Claim, gate: &Gate, on_base: &Verdict, change: &Subject) -> bool {
+    if gate.is_test() || !matches!(gate.check, Check::Command(_)) {
+        return false;
+    }
+    let unit = if gate.kind.as_str() == "format" { Unit::File } else { Unit::Each };
+    let complaints = std::mem::take(&mut claim.evidence.complaints);
+    let touched = |path: &str| change.paths.is_empty() || change.paths.iter().any(|it| it == path);
+    let Some(new) = complaints::brought(&on_base.evidence.complaints, &complaints, unit, &touched) else {
+        return false;
+    };
+    claim.evidence.figure("complaints", complaints.len());
+    claim.evidence.figure(NEW, new.len());
+    for complaint in &new {
+        let location = Location { path: complaint.path.clone(), line: complaint.line.max(1) };
+        claim.evidence.find(Weight::Fails, rule::NEW_COMPLAINT, &complaint.words, Some(location));
+    }
+    if let Some(first) = claim.evidence.failing().find(|it| it.rule == rule::NEW_COMPLAINT) {
+        claim.problem = Some(first.to_string());
+        claim.location.clone_from(&first.location);
+        claim.advice = Some("mend what the change adds; the rest is on the base as well".to_owned());
+    }
+    !new.is_empty()
 }
 
 fn is_about_tests(gate: &Gate) -> bool {

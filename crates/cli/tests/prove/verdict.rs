@@ -106,6 +106,37 @@ fn a_command_that_fails_on_the_base_too_is_not_held_against_the_change() {
 }
 
 #[test]
+fn what_a_linter_newly_complains_about_counts_though_it_fails_on_the_base_too() {
+    let sandbox = package();
+    // It prints `file:line:text`, as linters do.
+    let lint = "{ \"name\": \"sample\", \"type\": \"module\", \"scripts\": { \"test\": \"node --test\", \"lint\": \"! grep -Hn 'var ' *.js\" } }\n";
+    sandbox.repo.write("package.json", lint);
+    sandbox.repo.write("old.js", "var first = 1;\nexport default first;\n");
+    sandbox.repo.commit("a linter that never passes");
+    // The same complaint, in another line and in a file with another name.
+    sandbox.repo.write("sum.js", MENDED);
+    std::fs::remove_file(sandbox.repo.path().join("old.js")).unwrap();
+    sandbox.repo.write("other.js", "// Moved.\nvar first = 1;\nexport default first;\n");
+    let report = prove(&sandbox, &[], 0);
+    assert_eq!(claim(&report, "lint")["status"], "broken_before", "{report:#}");
+    assert!(report["unchecked"].to_string().contains("with the same complaints"), "{report:#}");
+    // One more. The second judgement of the same content has it from its cache.
+    sandbox.repo.write("other.js", "var first = 1;\nvar second = 2;\nexport default first + second;\n");
+    for _ in 0..2 {
+        let report = prove(&sandbox, &[], 1);
+        let lint = claim(&report, "lint");
+        assert_eq!(lint["status"], "broken", "{report:#}");
+        let findings = lint["evidence"]["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 1, "{report:#}");
+        assert_eq!(findings[0]["rule"], "new-complaint", "{report:#}");
+        assert_eq!(findings[0]["location"]["path"], "other.js", "{report:#}");
+        assert!(findings[0]["message"].as_str().unwrap().contains("second"), "{report:#}");
+    }
+    let words = ran(&sandbox, &[], 1).out;
+    assert!(words.contains("new complaints 1") && words.contains("other.js:2"), "{words}");
+}
+
+#[test]
 fn what_cannot_be_tested_is_not_acquitted() {
     let sandbox = Sandbox::of_files("project", &[("notes.txt", "nothing that anybody tests\n")]);
     sandbox.repo.write("notes.txt", "changed\n");

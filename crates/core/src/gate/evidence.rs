@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::complaints::Complaint;
 use crate::agent::shorten;
 use crate::failure::Location;
 
@@ -32,6 +33,9 @@ pub struct Evidence {
     /// Tests that failed by an assertion without the change and pass with it, by name: the first of them, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red: Vec<String>,
+    /// What a command that failed complained about, to compare it with its base: for changes that are only judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub complaints: Vec<Complaint>,
 }
 
 /// Something that was counted or measured.
@@ -103,6 +107,7 @@ impl Evidence {
         }
         self.more = self.more.saturating_add(other.more);
         other.red.iter().for_each(|test| self.turned(test));
+        self.complaints.extend(other.complaints);
     }
 
     /// The findings that make the gate fail.

@@ -32,3 +32,6 @@ pub const REPORT: &str = "report";
 
 /// A file of tests cannot be loaded.
 pub const BROKEN: &str = "broken";
+
+/// A command that fails on the base complains about something that it did not complain about there.
+pub const NEW_COMPLAINT: &str = "new-complaint";

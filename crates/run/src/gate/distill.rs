@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use acquit_core::agent::shorten;
 use acquit_core::failure::Location;
+use acquit_core::gate::complaints::{self, Complaint};
 
 use crate::leg::TREE;
 use crate::untrusted::{self, text as read_text};
@@ -110,6 +111,15 @@ pub(super) fn errors(log: &Path) -> String {
     const SEARCHED: usize = 400;
     let text = untrusted::tail(log, LOOKED_AT);
     essential(&telling(&text), SEARCHED)
+}
+
+/// What a linter, compiler or formatter complains about. Nothing if it printed more than is read: half of it cannot be compared.
+pub(super) fn complaints(log: &Path, tree: &Path) -> Vec<Complaint> {
+    /// Thousands of complaints with the code around them.
+    const READ: u64 = 4 << 20;
+    let Ok(Some(text)) = read_text(log, READ) else { return Vec::new() };
+    let text = text.lines().map(printable).collect::<Vec<_>>().join("\n");
+    complaints::read(&text, &|word| inside(word, tree))
 }
 
 /// The first place that findings name, as far as it is one of the tree, and the code around it and around the next ones.

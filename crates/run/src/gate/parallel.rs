@@ -58,7 +58,7 @@ pub(super) fn run<'g>(
         if stopped && ran.cancelled {
             continue;
         }
-        verdicts.push((one.gate, plain::judge(one.gate, one.settings, &ran, &one.working_tree)));
+        verdicts.push((one.gate, plain::judge(job, one.gate, one.settings, &ran, &one.working_tree)));
     }
     Ok(verdicts)
 }

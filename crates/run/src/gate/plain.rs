@@ -19,7 +19,7 @@ impl Judge for Plain {
             reports::clear(&working_tree, report);
         }
         let ran = command(ctx, job, &working_tree, &wanted(job, gate, self))?;
-        Ok(judge(gate, self, &ran, &working_tree))
+        Ok(judge(job, gate, self, &ran, &working_tree))
     }
 }
 
@@ -38,8 +38,15 @@ pub(super) fn start(
 }
 
 /// The verdict on how it ended.
-pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, working_tree: &WorkingTree) -> Verdict {
-    let evidence = plain.report.as_ref().map(|report| shown(report, ran, working_tree)).unwrap_or_default();
+pub(super) fn judge(
+    job: &Job<'_>,
+    gate: &Gate,
+    plain: &Plain,
+    ran: &Ran,
+    working_tree: &WorkingTree,
+) -> Verdict {
+    let mut evidence =
+        plain.report.as_ref().map(|report| shown(report, ran, working_tree)).unwrap_or_default();
     // The exit code decides, and what the report says is there to be read; but one that says nothing does not confirm a good end.
     let unjudged = evidence.failing().find(|finding| ran.passed && finding.weight == Weight::Person);
     let failure = match unjudged {
@@ -52,6 +59,9 @@ pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, working_tree: &Workin
         }),
         None => (!ran.passed).then(|| failed(gate, &plain.run, ran, working_tree)),
     };
+    if !ran.passed && job.source.is_judged_only() {
+        evidence.complaints = distill::complaints(&ran.log, &working_tree.committed);
+    }
     Verdict { evidence, ..verdict(gate, ran, failure) }
 }
 
