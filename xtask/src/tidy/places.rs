@@ -127,6 +127,7 @@ pub(super) const FACTS: Facts = Facts {
     login_variables: &[],
     keys: &[],
     quiet: &[],
+    spare_hosts: &[],
     supports: Supports {
         sessions: Support::No,
         structured: Support::No,

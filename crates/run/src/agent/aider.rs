@@ -25,6 +25,8 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(0, 86, 2),
     bad: &[],
     hosts: super::product::PROVIDERS,
+    // It looks up models that it does not know there, for their prices and sizes.
+    spare_hosts: &["raw.githubusercontent.com"],
     login: &["~/.aider/oauth-keys.env", "~/.aider.conf.yml"],
     settings: &["~/.aider.conf.yml", "~/.aider.model.settings.yml", "~/.aider.model.metadata.json"],
     servers: &["OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"],

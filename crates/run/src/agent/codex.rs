@@ -34,6 +34,7 @@ pub(super) const FACTS: Facts = Facts {
         why: "it cannot be kept from asking for ever where there is no network; install 0.148 or newer",
     }],
     hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
+    spare_hosts: &[],
     login: &["~/.codex/auth.json"],
     settings: &["~/.codex/config.toml"],
     servers: &["OPENAI_BASE_URL"],

@@ -27,6 +27,7 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(0, 0, 0),
     bad: &[],
     hosts: &["api2.cursor.sh", "*.api2.cursor.sh", "*.cursor.sh", "cursor.com"],
+    spare_hosts: &[],
     login: &["~/.config/cursor/auth.json", "~/.cursor/cli-config.json"],
     settings: &["~/.cursor/cli-config.json"],
     servers: &[],

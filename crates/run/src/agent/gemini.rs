@@ -37,6 +37,7 @@ pub(super) const FACTS: Facts = Facts {
         why: "it has no --session-id; install 0.41 or newer",
     }],
     hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
+    spare_hosts: &[],
     login: &["~/.gemini/oauth_creds.json", "~/.gemini/google_accounts.json"],
     settings: &["~/.gemini/.env"],
     servers: &["GOOGLE_GEMINI_BASE_URL"],

@@ -96,6 +96,8 @@ pub struct Launch {
     pub placed: Vec<(PathBuf, PathBuf)>,
     /// Hosts of its model.
     pub hosts: Vec<Host>,
+    /// Hosts that it asks for and works without.
+    pub spare_hosts: &'static [&'static str],
     /// Credential files that it can read.
     pub login: Vec<String>,
 }
@@ -225,6 +227,7 @@ impl Launch {
             files: Vec::new(),
             placed: Vec::new(),
             hosts: Vec::new(),
+            spare_hosts: &[],
             login: Vec::new(),
         }
     }

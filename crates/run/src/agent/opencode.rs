@@ -40,6 +40,7 @@ pub(super) const FACTS: Facts = Facts {
         why: "it has no `run --auto`; install 1.17.18 or newer",
     }],
     hosts: super::product::PROVIDERS,
+    spare_hosts: &[],
     login: &["~/.local/share/opencode/auth.json"],
     settings: &[
         "~/.config/opencode/opencode.json",

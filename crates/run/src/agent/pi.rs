@@ -30,6 +30,7 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(0, 87, 1),
     bad: &[],
     hosts: super::product::PROVIDERS,
+    spare_hosts: &[],
     login: &["~/.pi/agent/auth.json", "~/.pi/agent/models.json"],
     settings: &["~/.pi/agent/models.json", "~/.pi/agent/settings.json"],
     servers: &[],

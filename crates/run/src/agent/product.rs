@@ -70,6 +70,8 @@ pub struct Facts {
     pub bad: &'static [Bad],
     /// Default hosts of its model.
     pub hosts: &'static [&'static str],
+    /// Hosts that it asks for and works without. That they are refused explains no failure.
+    pub spare_hosts: &'static [&'static str],
     /// Default credential files, relative to the home.
     pub login: &'static [&'static str],
     /// Its settings files, relative to the home. The sandbox hides them unless `login` lists them.
@@ -316,6 +318,7 @@ pub(super) fn launch(product: Product, wanted: &Wanted<'_>) -> Launch {
     let mut launch = Launch::new((found.unwrap_or_else(|| program.into()), Vec::new()));
     // An invalid default host would be a bug in the table, which a test finds.
     launch.hosts = facts.hosts.iter().filter_map(|host| host.parse().ok()).collect();
+    launch.spare_hosts = facts.spare_hosts;
     if agent.billing != Some(Billing::Key) {
         launch.login = facts.login.iter().map(|&file| file.to_owned()).collect();
     }

@@ -23,7 +23,7 @@ use acquit_core::workflow::{AgentWork, Refused, Work};
 use super::end::{self, Turn};
 use super::{backoff, earlier_files, review, session};
 use crate::agent::{self, Launch, tools};
-use crate::leg::blocked_connections::BlockedConnection;
+use crate::leg::blocked_connections::{BlockedConnection, without_spare};
 use crate::leg::budget::Allowance;
 use crate::leg::stall::{StallDetector, is_outage};
 use crate::leg::{GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, private, span};
@@ -304,7 +304,8 @@ pub(super) fn run(
     let mut transcript = Transcript::new(parser, ctx.redactor.clone());
     let mut watch = Watch::new(ctx, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
-    let stall = StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance);
+    let stall = StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance)
+        .sparing(launch.spare_hosts);
     let git = working_tree.written.join(".git");
     watch.stall = Some(stall.halting(refused_commands(job).iter().map(|name| git.join(name)).collect()));
     // The agent runs on its own now: a good moment to show others the progress so far.
@@ -340,7 +341,7 @@ pub(super) fn run(
         left: ended.left,
         unknown: summary.unknown.clone(),
     });
-    let connections = sandbox.connections();
+    let connections = without_spare(sandbox.connections(), launch.spare_hosts);
     let refusal = BlockedConnection::of(&connections, &launch.hosts).or_else(|| {
         let unreached = enclosed && summary.fault.as_ref().is_some_and(is_outage);
         let settings = settings.iter().map(|text| Cow::from(text.as_str())).filter(|_| unreached);

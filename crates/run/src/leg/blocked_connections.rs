@@ -128,6 +128,13 @@ impl BlockedConnection {
     }
 }
 
+/// Leaves out connections to hosts that an agent asks for and works without: nobody needs to be asked about them, and they
+/// must not hide what it failed for.
+pub(crate) fn without_spare(mut connections: Vec<Connection>, spare_hosts: &[&str]) -> Vec<Connection> {
+    connections.retain(|one| !spare_hosts.iter().any(|host| one.host.eq_ignore_ascii_case(host)));
+    connections
+}
+
 /// Returns the addresses of this machine in a text, such as `http://127.0.0.1:8080/v1`.
 fn on_this_machine(text: &str) -> impl Iterator<Item = Host> {
     const NAMES: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
@@ -192,6 +199,23 @@ mod tests {
 
     fn hosts(list: &[&str]) -> Vec<Host> {
         list.iter().map(|host| host.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_host_that_an_agent_works_without_explains_no_failure() {
+        let spare = one("raw.githubusercontent.com", 443, Verdict::Refused, Why::NotListed);
+        let model = one("llm.corp.example", 443, Verdict::Refused, Why::NotListed);
+        let of = |log: Vec<Connection>| {
+            BlockedConnection::of(
+                &without_spare(log, &["raw.githubusercontent.com"]),
+                &hosts(&["api.example.com"]),
+            )
+        };
+        assert_eq!(of(vec![spare.clone()]), None);
+        assert_eq!(
+            of(vec![spare, model]),
+            Some(BlockedConnection::NotListed(["llm.corp.example".to_owned()].into()))
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use acquit_core::agent::Fault;
 use acquit_core::sandbox::Host;
 
-use super::blocked_connections::BlockedConnection;
+use super::blocked_connections::{BlockedConnection, without_spare};
 use super::budget::Allowance;
 use crate::network;
 use crate::turn_summary::{ReportedFault, TurnSummary};
@@ -48,6 +48,7 @@ pub(crate) fn is_outage(trouble: &ReportedFault) -> bool {
 pub(crate) struct StallDetector {
     log: PathBuf,
     hosts: Vec<Host>,
+    spare_hosts: &'static [&'static str],
     looked: Instant,
     size: u64,
     refusals: usize,
@@ -68,6 +69,7 @@ impl StallDetector {
         Self {
             log,
             hosts: hosts.to_vec(),
+            spare_hosts: &[],
             looked: Instant::now(),
             size: 0,
             refusals: 0,
@@ -78,6 +80,11 @@ impl StallDetector {
             allowance,
             refused_commands: Vec::new(),
         }
+    }
+
+    /// Leaves out hosts that the agent asks for and works without.
+    pub(crate) fn sparing(self, spare_hosts: &'static [&'static str]) -> Self {
+        Self { spare_hosts, ..self }
     }
 
     /// Stops the agent at the first rejected command that one of these files records.
@@ -135,7 +142,7 @@ impl StallDetector {
             return;
         }
         self.size = size;
-        let connections = network::read_log(&self.log);
+        let connections = without_spare(network::read_log(&self.log), self.spare_hosts);
         self.refused = match BlockedConnection::of(&connections, &self.hosts) {
             Some(_) => self.refused.or_else(|| Some(Instant::now())),
             None => None,

@@ -23,6 +23,7 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(2, 1, 325),
     bad: &[],
     hosts: &["api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"],
+    spare_hosts: &[],
     login: &["~/.claude/.credentials.json"],
     settings: &["~/.claude/settings.json"],
     servers: &["ANTHROPIC_BASE_URL"],
