@@ -320,6 +320,7 @@ impl Body {
             Self::AgentStarted { agent, adapter, .. } => format!("agent {agent} started ({adapter})"),
             Self::AgentEnded { exit, took, left, .. } => match left {
                 0 => format!("agent ended: {exit} after {took}"),
+                1 => format!("agent ended: {exit} after {took}; it left a process running, which was ended"),
                 left => format!(
                     "agent ended: {exit} after {took}; it left {left} processes running, which were ended"
                 ),

@@ -36,7 +36,8 @@ impl Printer {
             self.data("");
         }
         self.compared(&stats.compared);
-        let total = format!("{} tasks, {}", stats.tasks, money::cost(stats.cost_micros));
+        let tasks = if stats.tasks == 1 { "task" } else { "tasks" };
+        let total = format!("{} {tasks}, {}", stats.tasks, money::cost(stats.cost_micros));
         self.data(&self.paint(Look::Strong, &total));
         for remark in money::remarks(&stats.usage) {
             self.say(&self.paint(Look::Faint, &remark));

@@ -193,7 +193,7 @@ fn line(cli: &Cli, verdict: &Verdict) -> String {
         .figures
         .iter()
         .filter(|it| it.what == "tests")
-        .map(|it| format!(" · {} tests", it.value))
+        .map(|it| format!(" · {} {}", it.value, if it.value == "1" { "test" } else { "tests" }))
         .collect();
     let already = verdict.evidence.findings.iter().filter(|it| it.rule == rule::BROKEN_BEFORE).count();
     let already = if already > 0 { format!(" · {already} fail already") } else { String::new() };
