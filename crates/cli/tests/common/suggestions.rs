@@ -60,6 +60,8 @@ pub(crate) fn follow(sandbox: &Sandbox, command: &str) {
 /// Runs a command that ends with one of these codes.
 #[track_caller]
 pub(crate) fn follow_to(sandbox: &Sandbox, command: &str, codes: &[i32]) {
+    // What was suggested before is no longer suggested in the state that this leaves.
+    drop(sandbox.last.lock().expect("no test panicked here").take());
     if let Err(why) = try_to_follow(sandbox, command, codes) {
         panic!("{why}");
     }
