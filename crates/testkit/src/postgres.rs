@@ -142,8 +142,10 @@ fn with_database(url: &str, name: &str) -> String {
 fn with_user(url: &str, user: &str) -> String {
     let kept = |part: &&str| !part.starts_with("user=");
     let (place, query) = url.split_once('?').unwrap_or((url, ""));
-    let query: Vec<&str> = query.split('&').filter(|part| !part.is_empty()).filter(kept).collect();
-    format!("{place}?{}user={user}", query.iter().map(|part| format!("{part}&")).collect::<String>())
+    let mut query: Vec<&str> = query.split('&').filter(|part| !part.is_empty()).filter(kept).collect();
+    let user = format!("user={user}");
+    query.push(&user);
+    format!("{place}?{}", query.join("&"))
 }
 
 #[cfg(test)]
