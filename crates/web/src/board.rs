@@ -415,7 +415,7 @@ fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
     };
     html! {
         li.card id={ "task-" (seed.id) } {
-            div.card-title { (sign.named()) a href={ "/tasks/" (seed.id) } { (words::line(&seed.wish.title, 160)) } }
+            div.card-title { (sign.named()) a href={ "/tasks/" (seed.id) } { (words::line(&task.listed_title(), 160)) } }
             div.meta { span.id { (seed.id) } span { (words::line(&seed.project.name, 40)) } span { (seed.workflow) } @if let Some(agent) = &known.agent { span { (words::line(agent, 40)) } } }
             div.card-what { (what(task, last, now)) @if let Some(said) = &card.words { div.said { (said) } } }
             div.card-path { (path::small(&path::known(task, &known.stages, sign))) }

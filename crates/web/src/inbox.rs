@@ -71,7 +71,7 @@ fn entry(task: &Task, asked: Option<Timestamp>, now: Timestamp) -> Markup {
             li { a href={ "#request-" (task.id()) "-" (request.number) } {
                 (Sign::Needs.bare()) b { (request::headline(task, request)) }
                 @if let Some(asked) = asked { (since(asked, now)) }
-                small { (task.id()) " · " (words::line(&task.seed.project.name, 40)) " · " (words::line(&task.seed.wish.title, 60)) }
+                small { (task.id()) " · " (words::line(&task.seed.project.name, 40)) " · " (words::line(&task.listed_title(), 60)) }
             } }
         }
     }

@@ -125,7 +125,7 @@ pub fn drafted(
         header.panel-head {
             h2 { (Sign::Needs.bare()) span { (headline(task, request)) } }
             p.meta {
-                span { a href={ "/tasks/" (seed.id) } { (seed.id) } " " (words::line(&seed.wish.title, 120)) }
+                span { a href={ "/tasks/" (seed.id) } { (seed.id) } " " (words::line(&task.listed_title(), 120)) }
                 span { (words::line(&seed.project.name, 60)) } span { (seed.workflow) } span { (request.stage) }
                 @if let Some(at) = subject.asked() { span { (since(at, now)) " ago" } }
             }

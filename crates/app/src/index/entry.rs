@@ -144,7 +144,7 @@ impl Words {
         };
         IndexedTask {
             id: seed.id,
-            title: seed.wish.title.as_str().into(),
+            title: task.listed_title().into(),
             shape: self.tasks.get(shape),
             legs: packed,
             requests: task.requests,

@@ -122,7 +122,7 @@ impl Daemon<'_> {
         };
         let notice = Notice {
             event: notify::ANSWERED.to_owned(),
-            title: format!("{} answered: {}", task.id(), shorten(&task.seed.wish.title, 100)),
+            title: format!("{} answered: {}", task.id(), shorten(&task.listed_title(), 100)),
             text: format!("{}: {}", task.seed.project.name, shorten(&said, TEXT)),
             link: self.dashboard_address().map(|dashboard| format!("{dashboard}/tasks/{}", task.id())),
             task: Some(task.id().to_string()),
@@ -305,14 +305,14 @@ fn notice(
     if what == Told::Done {
         text = delivered(&task);
     }
-    let (id, title) = (event.task, &task.seed.wish.title);
+    let id = event.task;
     let answer = match what {
         Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
         Told::Done | Told::Failed | Told::Report => String::new(),
     };
     let notice = Notice {
         event: what.word().to_owned(),
-        title: format!("{id} {words}: {}", shorten(title, 100)),
+        title: format!("{id} {words}: {}", shorten(&task.listed_title(), 100)),
         text: told(&task.seed.project.name, &shorten(&text, TEXT)) + &answer,
         link: link(&task, request, dashboard),
         task: Some(id.to_string()),

@@ -25,7 +25,7 @@ impl Printer {
             if index > 0 {
                 self.data("");
             }
-            let title = text::line(&task.seed.wish.title, TITLE);
+            let title = text::line(&task.listed_title(), TITLE);
             let place = format!("{} · stage {}", text::visible(&task.seed.project.name), request.stage);
             let id = self.paint(Look::Strong, &task.id().to_string());
             self.data(&format!("{id} {title} {}", self.paint(Look::Faint, &place)));
@@ -107,7 +107,7 @@ fn entry(task: &Task) -> Option<serde_json::Value> {
     let State::Waiting { request } = &task.state else { return None };
     Some(serde_json::json!({
         "task": task.id(),
-        "title": task.seed.wish.title,
+        "title": task.listed_title(),
         "project": task.seed.project,
         "request": request,
         "summary": summary(task),

@@ -90,7 +90,7 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
     printer.say(&format!(
         "{} {}\n{}\n",
         printer.paint(Look::Strong, &seed.id.to_string()),
-        text::line(&seed.wish.title, 100),
+        text::line(&task.listed_title(), 100),
         printer.paint(
             Look::Faint,
             &format!("workflow {} · branch {}", seed.workflow, text::visible(&seed.branch))

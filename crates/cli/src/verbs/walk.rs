@@ -72,7 +72,7 @@ fn heading(cli: &Cli, task: &Task, request: &HumanRequest, number: usize, of: us
     let id = printer.paint(Look::Strong, &seed.id.to_string());
     let count = printer.paint(Look::Notable, &format!("? {number} of {of}"));
     printer.data("");
-    printer.data(&format!("{count}   {id}  {}", text::line(&seed.wish.title, 100)));
+    printer.data(&format!("{count}   {id}  {}", text::line(&task.listed_title(), 100)));
     printer.data(&printer.paint(Look::Faint, &format!("  {place}")));
 }
 

@@ -187,6 +187,24 @@ fn a_task_that_needs_a_person_is_told_once_and_what_happened_before_is_not_news(
     );
 }
 
+/// Whoever is asked about a fallback sees what it is, not the title that the night began with.
+#[test]
+fn a_question_about_a_fallback_names_it_in_the_inbox_and_in_messages() {
+    let server = Receiver::start(|_, _| (200, String::new()));
+    let script = "[[analyze]]\nstep = [ { outcome = \"no_improvement\", payload = { summary = \"all is covered\" } } ]\n\
+                  [[analyze]]\nstep = [ { outcome = \"needs_input\", payload = { question = \"Which one?\" } } ]\n";
+    let sandbox = due(&config(&server.url), script).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let name = "[refactoring (fallback from tests)]";
+    sandbox.acquit(&["inbox"]).must(0).said(name);
+    let entry = sandbox.acquit(&["inbox", "--json"]).must(0).json();
+    assert!(entry[0]["title"].as_str().unwrap().ends_with(name), "{entry}");
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let told = server.received().into_iter().filter(|request| request.path == "/hook");
+    let titles: Vec<String> = told.map(|told| told.json()["title"].as_str().unwrap().to_owned()).collect();
+    assert!(titles.iter().any(|title| title.starts_with("T-1 ") && title.ends_with(name)), "{titles:?}");
+}
+
 #[test]
 fn nobody_is_told_of_a_question_that_was_answered_meanwhile() {
     let server = Receiver::start(|_, before| (if before == 0 { 503 } else { 200 }, String::new()));

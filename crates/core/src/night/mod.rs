@@ -15,6 +15,7 @@ pub use record::Record;
 pub use steps::{Door, Move, Rules, Standing, Work, moves};
 
 use crate::ids::{Name, TaskId};
+use crate::task::Task;
 use crate::time::Timestamp;
 
 /// Metadata keys that record the origin of a task.
@@ -31,6 +32,19 @@ pub mod key {
     pub const EARLIER: &str = "earlier";
     /// All of them. They are acquit's own notes, and not its author's words about a task.
     pub const ALL: [&str; 5] = [SCHEDULE, NIGHT, PROJECT, REPOSITORY, EARLIER];
+}
+
+impl Task {
+    /// Returns the title of the task in lists and messages. Titles of scheduled tasks do not say what the tasks do, so
+    /// their work is used instead.
+    pub fn listed_title(&self) -> String {
+        let wish = &self.seed.wish;
+        let title = if wish.metadata.contains_key(key::SCHEDULE) { self.headline() } else { &wish.title };
+        match self.fallback() {
+            Some(fallback) => format!("{title} [{fallback}]"),
+            None => title.to_owned(),
+        }
+    }
 }
 
 /// One run of a schedule.
