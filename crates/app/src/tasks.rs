@@ -77,18 +77,7 @@ pub struct Details {
 impl Wanted {
     /// Returns whether the store cannot apply this filter by itself.
     fn looks_closer(&self) -> bool {
-        matches!(self.state.as_deref(), Some("ready" | "working"))
-            || !self.tags.is_empty()
-            || self.search.is_some()
-    }
-
-    /// Returns whether a task matches what the store cannot filter by, as far as its summary tells.
-    fn matches(&self, task: &Summary) -> bool {
-        let found = |text: &String| {
-            let text = text.to_lowercase();
-            task.title.to_lowercase().contains(&text) || task.id.to_string().to_lowercase() == text
-        };
-        self.state.as_ref().is_none_or(|state| task.state == *state) && self.search.as_ref().is_none_or(found)
+        matches!(self.state.as_deref(), Some("ready" | "working")) || !self.tags.is_empty()
     }
 }
 
@@ -111,6 +100,7 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
         since: wanted.since,
         below: wanted.below,
         mentions: wanted.tags.clone(),
+        search: wanted.search.clone(),
         // One task beyond the limit shows that there are more.
         limit: if wanted.looks_closer() { PAGE } else { limit.saturating_add(1) },
     };
@@ -123,7 +113,7 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
             if task.state == "working" && !running.contains(&task.id) {
                 task.state = "ready".to_owned();
             }
-            if !wanted.matches(&task) {
+            if state.is_some_and(|state| task.state != state) {
                 continue;
             }
             // The store finds what mentions the tags; only the task says whether it has them.

@@ -205,6 +205,8 @@ pub struct Filter {
     pub below: Option<TaskId>,
     /// Only tasks whose record contains each of these as a whole string: all tasks that have them as tags, and few others.
     pub mentions: Vec<String>,
+    /// Only tasks whose title contains this text in any case, or whose id it is.
+    pub search: Option<String>,
     /// Maximum number of tasks, newest first.
     pub limit: u32,
 }

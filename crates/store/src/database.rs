@@ -72,7 +72,7 @@ impl<B: Backend> Store for Database<B> {
     }
 
     fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>> {
-        self.read("list tasks", |tables| tables.list(filter)?.into_iter().map(SummaryRow::summary).collect())
+        self.read("list tasks", |tables| list(tables, filter)?.into_iter().map(SummaryRow::summary).collect())
     }
 
     fn commit(&mut self, commit: Commit<'_>) -> Result<Task> {
@@ -207,6 +207,25 @@ fn pulse(hold: Hold, cancel: Option<bool>) -> tx_error::Result<Pulse> {
         Some(false) => Ok(Pulse::Beating),
         Some(true) => Ok(Pulse::Cancel),
         None => Err(Error::Fenced(hold.leg).into()),
+    }
+}
+
+/// Lists tasks. The database finds all that fit a search, and few others, which are left out here.
+fn list(tables: &mut dyn Tables, filter: &Filter) -> tx_error::Result<Vec<SummaryRow>> {
+    let limit = filter.limit as usize;
+    let mut filter = filter.clone();
+    let mut found = Vec::new();
+    loop {
+        let rows = tables.list(&filter)?;
+        let full = limit > 0 && rows.len() == limit;
+        filter.below = rows.last().map(|row| task_id(row.id));
+        found.extend(
+            rows.into_iter().filter(|row| filter.search.as_ref().is_none_or(|text| row.found_by(text))),
+        );
+        if !full || found.len() >= limit {
+            found.truncate(limit);
+            return Ok(found);
+        }
     }
 }
 

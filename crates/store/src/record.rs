@@ -10,7 +10,6 @@ use acquit_core::event::{Body, Event, Level};
 use acquit_core::ids::{Fence, LegId, TaskId};
 use acquit_core::json::Json;
 use acquit_core::leg::{Leg, State};
-use acquit_core::night::key::SCHEDULE;
 use acquit_core::sandbox::Mode;
 use acquit_core::store::Filter;
 use acquit_core::task::{Actor, End, State as TaskState, Summary, Task};
@@ -21,6 +20,9 @@ use crate::tx_error::{Result, TxError};
 
 /// Maximum length of an event's summary in its own column. The event's data contains all of it.
 const SUMMARY_LIMIT: usize = 500;
+
+/// Characters of a search that the database looks for. SQLite refuses patterns over 50,000 bytes.
+const SEARCH_LIMIT: usize = 500;
 
 /// Selects tasks that wait for a task which no longer fixes their failure.
 pub(crate) const RELEASED: &str = "select blocked.task from blocked left join roots
@@ -65,7 +67,7 @@ impl TaskRow {
             stage: task.state.stage().map(ToString::to_string),
             project_path: plain(&seed.project.path),
             project_name: plain(&seed.project.name),
-            title: plain(&listed(task)),
+            title: plain(&task.listed_title()),
             workflow: seed.workflow.to_string(),
             priority: i64::from(seed.wish.priority),
             legs: i64::from(task.legs),
@@ -96,17 +98,6 @@ impl DefinitionRow {
             needs: json("needs", &acquit_core::fleet::needs(definition))?,
             pools: json("pools", &acquit_core::fleet::pools(definition))?,
         })
-    }
-}
-
-/// Returns the title of a task in lists. Titles of scheduled tasks do not say what the tasks do, so their work is used
-/// instead.
-fn listed(task: &Task) -> String {
-    let wish = &task.seed.wish;
-    let title = if wish.metadata.contains_key(SCHEDULE) { task.headline() } else { &wish.title };
-    match task.fallback() {
-        Some(fallback) => format!("{title} [{fallback}]"),
-        None => title.to_owned(),
     }
 }
 
@@ -141,6 +132,12 @@ read_row! {
 }
 
 impl SummaryRow {
+    /// Returns whether the title contains this text in any case, or the text is the id.
+    pub(crate) fn found_by(&self, text: &str) -> bool {
+        self.title.to_lowercase().contains(&plain(text).to_lowercase())
+            || task_id(self.id).to_string().eq_ignore_ascii_case(text)
+    }
+
     pub(crate) fn summary(self) -> Result<Summary> {
         let bad = |error| TxError::corrupt(format!("summary of task {}", self.id), error);
         Ok(Summary {
@@ -183,20 +180,45 @@ pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>)
         values.push(serde_json::Value::from(text.as_str()).to_string());
         conditions.push(format!("{find}(body, {marker}{}) > 0", values.len()));
     }
+    if let Some(text) = &filter.search {
+        values.push(title_pattern(text));
+        let title = if marker == '$' { "lower(title collate \"C\")" } else { "lower(title)" };
+        let id = text.parse::<TaskId>().map_or(String::new(), |id| format!(" or id = {}", id.0));
+        conditions.push(format!("({title} like {marker}{} escape '\\'{id})", values.len()));
+    }
     conditions.extend(filter.before.map(|moment| format!("created <= {}", moment.0)));
     conditions.extend(filter.since.map(|moment| format!("created >= {}", moment.0)));
     conditions.extend(filter.below.map(|id| format!("id < {}", id.0)));
-    if filter.state.is_none() && !filter.ended {
-        conditions.push("ended = false".to_owned());
+    let part = |also: &str| {
+        let conditions: Vec<&str> =
+            conditions.iter().map(String::as_str).chain([also]).filter(|one| !one.is_empty()).collect();
+        let conditions = conditions.join(" and ");
+        let condition = if conditions.is_empty() { String::new() } else { format!(" where {conditions}") };
+        format!("select {} from tasks{condition}", summary_columns!())
+    };
+    let (open, ended) = ("ended = false", "ended = true");
+    let parts = match (filter.state.is_none(), filter.ended) {
+        (true, false) => part(open),
+        // The index of a project has its open tasks apart from the others. Together they would have to be sorted.
+        (true, true) if filter.project.is_some() => format!("{} union all {}", part(open), part(ended)),
+        (true, true) | (false, _) => part(""),
+    };
+    (format!("{parts} order by id desc limit {}", filter.limit), values)
+}
+
+/// Returns a pattern that fits every title with this text, in any case. Databases agree on the case of ASCII letters
+/// only, so any other character fits any text, and [`SummaryRow::found_by`] decides.
+fn title_pattern(text: &str) -> String {
+    let mut pattern = "%".to_owned();
+    for character in text.to_lowercase().chars().take(SEARCH_LIMIT) {
+        match character {
+            '%' | '_' | '\\' => pattern.extend(['\\', character]),
+            '\x01'..='\x7f' => pattern.push(character),
+            _ => pattern.push('%'),
+        }
     }
-    let conditions =
-        if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(" and ")) };
-    let query = format!(
-        "select {} from tasks{conditions} order by id desc limit {}",
-        summary_columns!(),
-        filter.limit
-    );
-    (query, values)
+    pattern.push('%');
+    pattern
 }
 
 read_row! {

@@ -157,9 +157,14 @@ fn lists_and_claims_walk_an_index() {
         let lines = statement.query_map(values, |row| row.get::<_, String>(3)).expect("rows");
         lines.map(|line| line.expect("a line")).collect::<Vec<_>>().join("; ")
     };
-    for (project, state, ended) in
-        [(None, None, false), (None, Some("working"), false), (Some("/p"), None, false), (None, None, true)]
-    {
+    for (project, state, ended) in [
+        (None, None, false),
+        (None, Some("working"), false),
+        (Some("/p"), None, false),
+        (None, None, true),
+        (Some("/p"), None, true),
+        (Some("/p"), Some("done"), true),
+    ] {
         let filter = acquit_core::store::Filter {
             project: project.map(str::to_owned),
             state: state.map(str::to_owned),

@@ -52,6 +52,7 @@ suite! {
         an_unknown_task_is_an_error_of_its_own,
         reserved_ids_are_unique_among_racing_writers,
         lists_show_what_the_filter_asks_for_newest_first,
+        a_search_finds_titles_in_any_case_and_ids,
         summaries_follow_the_task,
         any_text_can_be_stored,
         a_step_decided_on_an_older_version_is_refused,

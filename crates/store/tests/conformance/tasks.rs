@@ -79,6 +79,9 @@ pub fn lists_show_what_the_filter_asks_for_newest_first(place: &Place) {
     assert_eq!(titles(&done), ["two"], "a state that is named is shown");
     let here = Filter { project: Some("/src/app".to_owned()), ended: false, ..all.clone() };
     assert_eq!(titles(&here), ["three", "one"]);
+    let whole = Filter { ended: true, ..here };
+    assert_eq!(titles(&whole), ["three", "two", "one"], "by age, whether they ended or not");
+    assert_eq!(titles(&Filter { limit: 2, ..whole }), ["three", "two"]);
     let both =
         Filter { project: Some("/src/app".to_owned()), state: Some("working".to_owned()), ..all.clone() };
     assert_eq!(titles(&both), ["three"]);
@@ -90,6 +93,39 @@ pub fn lists_show_what_the_filter_asks_for_newest_first(place: &Place) {
     let quoted =
         Filter { mentions: vec!["a \"b\" \\ ü".to_owned()], ended: true, limit: 10, ..Filter::default() };
     assert_eq!(store.list(&quoted).unwrap().len(), 1);
+}
+
+pub fn a_search_finds_titles_in_any_case_and_ids(place: &Place) {
+    let mut store = place.open();
+    let titles = ["Größe ändern", "GRÖSSE 100%", "100_percent", "a\\b", "nul\0nul", "Größ", "i İ"];
+    for title in titles {
+        create(&mut *store, title, 0);
+    }
+    let mut found = |text: &str, limit: u32| -> Vec<String> {
+        let filter = Filter { search: Some(text.to_owned()), ended: true, limit, ..Filter::default() };
+        store.list(&filter).unwrap().into_iter().map(|summary| summary.title).collect()
+    };
+    assert_eq!(found("gröss", 9), ["GRÖSSE 100%"]);
+    assert_eq!(found("GRÖß", 9), ["Größ", "Größe ändern"]);
+    assert_eq!(found("größe Ä", 9), ["Größe ändern"]);
+    assert_eq!(found("größ", 1), ["Größ"], "newest first, as many as wanted");
+    // The database alone would take any title with these letters.
+    assert_eq!(found("Grüß", 1), Vec::<String>::new());
+    assert_eq!(found("gr\u{f6}ße", 1), ["Größe ändern"], "a page of others is passed over");
+    assert_eq!((found("100%", 9), found("0_p", 9)), (vec![titles[1].into()], vec![titles[2].into()]));
+    assert_eq!((found("%", 9), found("_", 9)), (vec![titles[1].into()], vec![titles[2].into()]));
+    assert_eq!((found("A\\B", 9), found("l\0N", 9).len()), (vec![titles[3].into()], 1));
+    assert_eq!((found("T-3", 9), found("t-3", 9)), (vec![titles[2].into()], vec![titles[2].into()]));
+    assert_eq!((found("#3", 9).len(), found("", 9).len()), (0, titles.len()));
+    assert_eq!(found(&"%ü_".repeat(60_000), 9), Vec::<String>::new(), "no search is too long");
+    let both = Filter {
+        search: Some("größ".to_owned()),
+        project: Some("/src/other".to_owned()),
+        ended: true,
+        limit: 9,
+        ..Filter::default()
+    };
+    assert!(store.list(&both).unwrap().is_empty());
 }
 
 pub fn summaries_follow_the_task(place: &Place) {
