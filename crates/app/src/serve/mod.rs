@@ -148,7 +148,11 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     if let Some(error) = daemon.home.untrusted.take() {
         daemon.wait_for_trust(&error);
     }
-    daemon.log("serve", &format!("looks after {} schedules", daemon.home.config.schedules.len()));
+    let schedules = match daemon.home.config.schedules.len() {
+        1 => "1 schedule".to_owned(),
+        count => format!("{count} schedules"),
+    };
+    daemon.log("serve", &format!("looks after {schedules}"));
     let systemd = Systemd::of(&app.surroundings.environment);
     systemd.ready();
     let mut troubled = false;

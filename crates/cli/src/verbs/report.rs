@@ -1,6 +1,7 @@
 //! `acquit report`: prints the report of a night, as it was stored when the night ended.
 
-use acquit_core::night::{Night, Record, State, morning_report};
+use acquit_core::night::morning_report::{self, Entry};
+use acquit_core::night::{Night, Record, State};
 use acquit_core::store::{Nights, Store};
 use serde_json::json;
 
@@ -54,18 +55,18 @@ pub fn report(cli: &Cli, which: Option<&WhichNight>) -> Result<Exit, Error> {
     Ok(Exit::Failed)
 }
 
-/// Prints the report of one night.
-pub fn print(cli: &Cli, home: &Home, store: &mut dyn Store, night: &Night) -> Result<(), Error> {
+/// Prints the report of one night, and returns its results.
+pub fn print(cli: &Cli, home: &Home, store: &mut dyn Store, night: &Night) -> Result<Vec<Entry>, Error> {
     let entries = serve::report(store, home, night)?;
     let date = serve::date_of(home, night);
     if cli.printer.json {
         let results: Vec<Record<'_>> = entries.iter().map(Record::from).collect();
         let night = Night { entries: Vec::new(), ..night.clone() };
         cli.printer.json(&json!({ "night": night, "date": date, "results": results }));
-        return Ok(());
+        return Ok(entries);
     }
     for line in morning_report::markdown(night, &date, &entries).lines() {
         cli.printer.data(&text::visible(line));
     }
-    Ok(())
+    Ok(entries)
 }

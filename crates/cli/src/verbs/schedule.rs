@@ -1,7 +1,7 @@
 //! `acquit schedule …`: lists, pauses and resumes schedules, and runs one now.
 
 use acquit_core::ids::Name;
-use acquit_core::night::{Night, State};
+use acquit_core::night::{Night, State, morning_report};
 use acquit_core::schedule::Schedule;
 use acquit_core::store::{Follow, Nights, Recorded, Standing, Store};
 use acquit_core::time::Timestamp;
@@ -250,10 +250,12 @@ fn run(
         .nights(&Nights::Of(home.project(), name.clone()), 9)?
         .into_iter()
         .find(|night| night.nominal == now);
-    if let Some(night) = over {
-        super::report::print(cli, home, store, &night)?;
-    }
-    Ok(Exit::Done)
+    let results = match over {
+        Some(night) => super::report::print(cli, home, store, &night)?,
+        None => Vec::new(),
+    };
+    let failed = results.iter().any(|entry| matches!(entry.result, morning_report::Result::Failed { .. }));
+    Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
 #[cfg(test)]

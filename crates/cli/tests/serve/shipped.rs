@@ -127,4 +127,6 @@ fn a_night_whose_agent_is_broken_has_failed() {
     let result = &document["results"][0];
     assert_eq!(result["outcome"], "FAILED", "{document}");
     assert!(result["reason"].as_str().unwrap().contains("exit 7"), "{result}");
+    // A script is told as well.
+    sandbox.acquit(&["schedule", "run", "night"]).must(1).said("FAILED");
 }
