@@ -102,11 +102,15 @@ impl Place {
         }
     }
 
+    /// Returns whether the installed service belongs to another repository.
+    fn is_other(&self) -> bool {
+        let folder = service::folder_line(&self.plan, self.manager);
+        std::fs::read_to_string(&self.file).is_ok_and(|installed| !installed.contains(&folder))
+    }
+
     /// Fails if the service belongs to another repository.
     fn refuse_other(&self) -> Result<(), Error> {
-        let Ok(installed) = std::fs::read_to_string(&self.file) else { return Ok(()) };
-        let folder = service::folder_line(&self.plan, self.manager);
-        if installed.contains(&folder) {
+        if !self.is_other() {
             return Ok(());
         }
         let here = self.plan.folder.file_name().map(|name| name.to_string_lossy().to_lowercase());
@@ -125,14 +129,16 @@ impl Place {
         scope.iter().chain(args).copied().collect()
     }
 
-    /// Returns the commands that enable and start the service.
+    /// Returns the commands that enable and start the service. One that runs already starts again, because it would keep
+    /// its old program and settings otherwise; legs outlive that.
     fn starting(&self) -> Vec<Vec<String>> {
         let unit = format!("{}.service", self.plan.name);
         match self.manager {
             Manager::Launchd => vec![words("launchctl", &["load", "-w", &self.file.to_string_lossy()])],
             Manager::SystemdUser | Manager::SystemdSystem => vec![
                 words("systemctl", &self.systemctl(&["daemon-reload"])),
-                words("systemctl", &self.systemctl(&["enable", "--now", &unit])),
+                words("systemctl", &self.systemctl(&["enable", &unit])),
+                words("systemctl", &self.systemctl(&["restart", &unit])),
             ],
         }
     }
@@ -200,7 +206,8 @@ fn install(cli: &Cli, place: &Place, how: How) -> Result<Exit, Error> {
 
 fn status(cli: &Cli, place: &Place) -> Result<Exit, Error> {
     let printer = cli.printer;
-    let installed = place.file.exists();
+    let other = place.is_other();
+    let installed = place.file.exists() && !other;
     let unit = format!("{}.service", place.plan.name);
     let label = service::launchd_label(&place.plan.name);
     let (program, args) = match place.manager {
@@ -222,6 +229,10 @@ fn status(cli: &Cli, place: &Place) -> Result<Exit, Error> {
     } else {
         printer.data(state);
         match (installed, active) {
+            (false, _) if other => printer.say(&format!(
+                "{} runs another repository; `acquit service status --name …` shows another service",
+                place.file.display()
+            )),
             (false, _) => printer.say("`acquit service install` writes and starts it"),
             (true, true) => {}
             (true, false) => printer.say(&format!(
@@ -250,12 +261,13 @@ fn uninstall(cli: &Cli, place: &Place, how: How) -> Result<Exit, Error> {
             printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error)));
         }
     }
+    let whose = if place.is_other() { ", which ran another repository" } else { "" };
     std::fs::remove_file(&place.file).map_err(|source| Error::File {
         doing: "remove",
         path: place.file.clone(),
         source,
     })?;
-    printer.data(&format!("removed {}", place.file.display()));
+    printer.data(&format!("removed {}{whose}", place.file.display()));
     printer.say(&format!("{} is kept: it is yours", place.plan.environment.display()));
     Ok(Exit::Done)
 }

@@ -36,7 +36,8 @@ fn a_dry_run_shows_the_unit_and_the_calls_and_writes_nothing() {
         "[Service]",
         "KillMode=process",
         " serve\n",
-        "systemctl --user enable --now acquit.service",
+        "systemctl --user enable acquit.service",
+        "systemctl --user restart acquit.service",
         "loginctl enable-linger tester",
     ] {
         ran.said(words);
@@ -44,7 +45,7 @@ fn a_dry_run_shows_the_unit_and_the_calls_and_writes_nothing() {
     assert!(!sandbox.place("home/.config/systemd").exists());
     let system = sandbox.acquit(&["service", "install", "--system", "--dry-run"]).must(0);
     system.said("User=tester");
-    system.said("systemctl enable --now acquit.service");
+    system.said("systemctl enable acquit.service");
 }
 
 #[test]
@@ -68,7 +69,8 @@ fn an_installed_service_is_written_known_and_removed_again() {
     let called = read(&sandbox.place("called"));
     for line in [
         "systemctl --user daemon-reload",
-        "systemctl --user enable --now acquit.service",
+        "systemctl --user enable acquit.service",
+        "systemctl --user restart acquit.service",
         "loginctl enable-linger tester",
         "systemctl --user is-active acquit.service",
         "systemctl --user disable --now acquit.service",
@@ -165,8 +167,12 @@ fn a_second_repository_does_not_replace_the_service_of_the_first() {
     }
     assert_eq!(read(&unit), first);
     sandbox.acquit(&["service", "install", "--name", "acquit-web"]).must(0).said("acquit-web.service");
-    assert!(read(&sandbox.place("called")).contains("enable --now acquit-web.service"));
+    assert!(read(&sandbox.place("called")).contains("restart acquit-web.service"));
+    // The service of the first repository says nothing about this one.
+    sandbox.acquit(&["service", "status"]).must(1).said("runs another repository");
+    sandbox.acquit(&["service", "status", "--name", "acquit-web"]).must(0).said("running");
     sandbox.acquit(&["service", "uninstall", "--name", "acquit-web"]).must(0);
     assert_eq!(read(&unit), first);
+    sandbox.acquit(&["service", "uninstall"]).must(0).said("which ran another repository");
     sandbox.acquit(&["service", "install", "--name", "../x"]).must(2).said("lower-case");
 }
