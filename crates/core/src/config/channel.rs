@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::read::declare;
+use crate::gate::check::UnknownKind;
 use crate::toml_reader::{At, Table, did_you_mean, quoted};
 
 mod desktop;
@@ -79,11 +80,11 @@ kinds! { $
 
 impl Target {
     /// Reads the kind of a channel and its settings. `secrets` are the declared names.
-    pub(super) fn read(table: &mut Table<'_, '_>, secrets: &[&str]) -> Option<Self> {
+    pub(super) fn read(table: &mut Table<'_, '_>, secrets: &[&str]) -> Result<Option<Self>, UnknownKind> {
         let kind = table.word("kind", KINDS);
         let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
         table.require("kind", &format!("it can be {}", words.join(", ")));
-        let (read, own) = kind?.value;
+        let (read, own) = kind.ok_or(UnknownKind)?.value;
         let mut others: BTreeMap<&'static str, Vec<&str>> = BTreeMap::new();
         for (word, (_, keys)) in KINDS {
             for key in keys.iter().filter(|key| !own.contains(key)) {
@@ -93,7 +94,7 @@ impl Target {
         for (key, words) in others {
             table.refuse(&[key], &format!("that is for a channel of the kind {}", words.join(", ")));
         }
-        read(&mut Fields { table, secrets })
+        Ok(read(&mut Fields { table, secrets }))
     }
 }
 

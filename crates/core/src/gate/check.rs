@@ -236,7 +236,7 @@ impl std::fmt::Display for Check {
     }
 }
 
-/// The word for the check is none that is known; it is noted.
+/// The word for the kind is none that is known; it is noted.
 pub(crate) struct UnknownKind;
 
 /// What most checks run. Notes it if it is missing.

@@ -58,8 +58,11 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
         hours
     });
     let answer_links = table.flag("answer_links").is_some_and(|flag| flag.value);
-    table.finish();
-    Some(Channel { target: target?, events, projects, level, hours, answer_links })
+    if target.is_ok() {
+        // With an unknown kind, any key may be valid.
+        table.finish();
+    }
+    Some(Channel { target: target.ok()??, events, projects, level, hours, answer_links })
 }
 
 fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str], layers: &Layers) -> Reports {
