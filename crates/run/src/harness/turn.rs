@@ -85,10 +85,7 @@ pub(super) fn choose(ctx: &mut LegContext<'_>, job: &Job<'_>, work: &AgentWork) 
         job.task.artifacts.iter().any(is_it)
     };
     if let Some(missing) = work.inputs.iter().find(|name| !left(name)) {
-        let words = format!(
-            "stage {} needs the file `{missing}` (`inputs`), and no earlier stage left it",
-            job.stage.name
-        );
+        let words = format!("its agent needs the file `{missing}` (`inputs`), and no earlier stage left it");
         return Err(LegAbort::failed(kind::CONFIG, words));
     }
     let session = session::earlier(ctx, job, name, work.session);

@@ -1,5 +1,6 @@
 //! The agent's own repository, `work/.git`: written by us, then read as untrusted.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +22,8 @@ pub(super) enum AgentGit {
         snapshot: Snapshot,
         /// Tip of the branch, or why it cannot be read.
         tip: Result<CommitId, String>,
-        /// Whether HEAD is elsewhere, or there are other refs than the branch.
-        elsewhere: bool,
+        /// Commits of other refs and of a detached HEAD. `None` if some cannot be read, or there are too many.
+        others: Option<BTreeSet<CommitId>>,
         /// Existing branches and the one that HEAD is on, limited in number.
         branches: Vec<String>,
     },
@@ -208,11 +209,39 @@ impl LockedWorkspace {
         }
         let packed_names = packed_refs(packed.as_deref().unwrap_or_default());
         names.extend(packed_names.filter(|(id, r)| !is_ours(id, r)).map(|(_, r)| r.to_owned()));
-        let elsewhere = odd || on != name || names.iter().any(|r| *r != name);
+        let others = if odd { None } else { other_commits(&root, names, &name, &head, packed.as_deref())? };
         let short = |r: &str| r.strip_prefix("refs/heads/").map(str::to_owned);
         let branches = names.iter().map(String::as_str).chain([on]).filter_map(short).collect();
-        Ok(AgentGit::There { snapshot, tip, elsewhere, branches })
+        Ok(AgentGit::There { snapshot, tip, others, branches })
     }
+}
+
+/// Returns the commits of all refs but `own`, and of a detached HEAD. `None` if some cannot be read, or there are too many.
+fn other_commits(
+    root: &Path,
+    names: &[String],
+    own: &str,
+    head: &str,
+    packed: Result<&str, &String>,
+) -> Result<Option<BTreeSet<CommitId>>, Error> {
+    // Each is fetched alone. No honest agent leaves more.
+    const MOST: usize = 16;
+    let mut texts = Vec::new();
+    for name in names.iter().filter(|name| *name != own) {
+        texts.push(match files::read_untrusted(root, name, files::SMALL)? {
+            Found::Content(bytes) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+            Found::Absent => {
+                let found = packed_refs(packed.unwrap_or_default()).filter(|(_, r)| r == name).last();
+                found.map(|(id, _)| id.to_owned()).unwrap_or_default()
+            }
+            Found::Odd => String::new(),
+        });
+    }
+    texts.push(head.to_owned());
+    // A ref that leads to another one has no commit of its own.
+    let ids = texts.iter().filter(|text| !text.starts_with("ref:")).map(|text| text.parse().ok());
+    let others: Option<BTreeSet<CommitId>> = ids.collect();
+    Ok(others.filter(|others| others.len() <= MOST))
 }
 
 fn read_tip(bytes: &[u8], branch: &str) -> Result<CommitId, String> {

@@ -97,17 +97,19 @@ impl LockedWorkspace {
             return self.reset(state, leg, start, None);
         };
         let tree_same = state.has_tree(&tree);
-        let (parent, kept) = self.take_from_agent(state, leg, agent)?;
+        let (parent, others, kept) = self.take_from_agent(state, leg, agent)?;
         // Work that the next leg does not build on is an attempt too: its harness was lost, its report was wrong, or
         // its variation failed.
         let built_on = self.is_part_of(state, start)?;
         let moved = parent != state.facts.head;
-        if !moved && built_on && kept.is_empty() && (tree_same || self.is_clean(&state.facts.head, &tree)?) {
+        let nothing_else = others.is_empty() && kept.is_empty();
+        if !moved && built_on && nothing_else && (tree_same || self.is_clean(&state.facts.head, &tree)?) {
             let there = state.facts.head == *start;
             return if there { Ok(None) } else { self.reset(state, leg, start, None) };
         }
         let known = if built_on { state.facts.head.clone() } else { start.clone() };
         let saved = self.save(leg, &known, &parent, &tree, kept)?;
+        let saved = self.save_others(leg, saved, &parent, &others, tree.newest)?;
         self.reset(state, leg, start, saved)
     }
 
@@ -118,20 +120,20 @@ impl LockedWorkspace {
         Ok(head == start || squashed() || state.is_same_work(head, start) || self.descends(start, head)?)
     }
 
-    /// Imports the agent's branch if it moved. Returns the commit to save the tree on top of, and the paths that could
-    /// only be moved aside.
+    /// Imports the agent's branch if it moved, and commits that it made elsewhere. Returns the commit to save the tree on
+    /// top of, those other commits, and the paths that could only be moved aside.
     fn take_from_agent(
         &self,
         state: &State,
         leg: &str,
         agent: AgentGit,
-    ) -> Result<(CommitId, Vec<PathBuf>), Error> {
+    ) -> Result<(CommitId, Vec<CommitId>, Vec<PathBuf>), Error> {
         let head = &state.facts.head;
-        let mut kept = Vec::new();
+        let (mut kept, mut imported) = (Vec::new(), Vec::new());
         let parent = match agent {
             AgentGit::Gone { .. } => head.clone(),
-            AgentGit::There { snapshot, tip, elsewhere, .. } => {
-                let mut aside = elsewhere;
+            AgentGit::There { snapshot, tip, others, .. } => {
+                let mut aside = others.is_none();
                 let parent = match tip {
                     Ok(tip) if tip == state.facts.agent_tip => head.clone(),
                     Ok(tip) => {
@@ -148,6 +150,15 @@ impl LockedWorkspace {
                         head.clone()
                     }
                 };
+                let facts = &state.facts;
+                let known = [&facts.start, &facts.origin, &facts.agent_tip, &parent];
+                let reference = format!("refs/acquit/others/{leg}");
+                for other in others.unwrap_or_default().into_iter().filter(|other| !known.contains(&other)) {
+                    match self.import(&snapshot, &facts.start, &other, &reference) {
+                        Ok(()) => imported.push(other),
+                        Err(_) => aside = true,
+                    }
+                }
                 if aside {
                     kept.push(files::move_aside(
                         &self.agent_dir(),
@@ -158,7 +169,7 @@ impl LockedWorkspace {
                 parent
             }
         };
-        Ok((parent, kept))
+        Ok((parent, imported, kept))
     }
 
     /// Returns whether git sees no changes beyond `head` except ignored files.

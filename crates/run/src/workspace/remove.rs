@@ -52,7 +52,8 @@ impl LockedWorkspace {
         }
         match self.read_agent(&state.facts.branch)? {
             AgentGit::Gone { .. } => {}
-            AgentGit::There { tip: Ok(tip), elsewhere: false, .. } if tip == state.facts.agent_tip => {}
+            AgentGit::There { tip: Ok(tip), others: Some(others), .. }
+                if tip == state.facts.agent_tip && others.iter().all(|other| *other == tip) => {}
             AgentGit::There { .. } => {
                 return Ok(Some("the agent's repository has commits that were not collected".into()));
             }

@@ -194,6 +194,32 @@ impl LockedWorkspace {
         Ok(Some(SavedAttempt { reference, commit, kept }))
     }
 
+    /// Adds commits that are not on the branch to an attempt: as parents of a commit with the attempt's files.
+    pub(super) fn save_others(
+        &self,
+        leg: &str,
+        saved: Option<SavedAttempt>,
+        parent: &CommitId,
+        others: &[CommitId],
+        newest: i64,
+    ) -> Result<Option<SavedAttempt>, Error> {
+        if others.is_empty() {
+            return Ok(saved);
+        }
+        let (first, kept) = saved.map_or_else(|| (parent.clone(), Vec::new()), |s| (s.commit, s.kept));
+        let mut call = self
+            .call("commit-tree")
+            .signed(&Identity::neutral(), &Identity::neutral(), newest.clamp(0, LATEST_DATE))
+            .args([&format!("{first}^{{tree}}"), "-p", first.as_str()]);
+        for other in others {
+            call = call.args(["-p", other.as_str()]);
+        }
+        let message = format!("acquit: what leg {leg} left, also on other branches\n");
+        let commit =
+            call.args(["-F", "-"]).input(message).run_for_id().map_err(Error::git("keep an attempt"))?;
+        Ok(Some(SavedAttempt { reference: self.keep_commit(leg, &commit)?, commit, kept }))
+    }
+
     /// Records that a reset started, then does it. So a successor completes it instead of saving a half-reset tree.
     pub(super) fn reset(
         &self,

@@ -210,7 +210,7 @@ impl LockedWorkspace {
         let mut state = self.load()?.ok_or_else(not_prepared)?;
         let (start, branch) = (state.facts.start.clone(), state.facts.branch.clone());
         self.clear_stale_locks()?;
-        for kept in ["legs", "tips"] {
+        for kept in ["legs", "tips", "others"] {
             files::remove(&self.git_dir().join(format!("refs/acquit/{kept}/{leg}")))?;
         }
         let of_leg =

@@ -146,13 +146,45 @@ fn nothing_unsaved_is_removed() {
 fn what_was_moved_aside_must_be_discarded_by_name() {
     let bench = Bench::new();
     bench.prepare("L1");
-    bench.agent(&["branch", "other"]);
+    // Git does not fetch a tag as a commit.
+    bench.agent(&["tag", "-a", "-m", "a tag", "other"]);
     let saved = bench.prepare("L2").saved.unwrap();
     assert_eq!(saved.kept.len(), 1);
     bench.lock().keep_in_source(&bench.source, "T-1").unwrap();
     let error = bench.lock().remove(&bench.source).unwrap_err();
     assert!(matches!(&error, Error::Unsaved { what, .. } if what.contains("kept")), "{error:?}");
     bench.lock().discard_kept().unwrap();
+    bench.lock().remove(&bench.source).unwrap();
+}
+
+/// Agents like to make a branch. That leaves nothing behind.
+#[test]
+fn commits_elsewhere_are_saved_with_the_attempt_and_the_workspace_can_go() {
+    let bench = Bench::new();
+    bench.prepare("L1");
+    let commit = |file: &str| {
+        bench.write(file, "work\n");
+        repo::commit_all(&bench.tree(), file)
+    };
+    bench.agent(&["branch", "nothing-on-it"]);
+    bench.agent(&["checkout", "--quiet", "-b", "other"]);
+    let other = commit("other.txt");
+    bench.agent(&["checkout", "--quiet", "--detach", BRANCH]);
+    let detached = commit("detached.txt");
+    bench.write("README.md", "stashed\n");
+    bench.agent(&["stash"]);
+    let stash = bench.agent(&["rev-parse", "stash"]);
+    bench.agent(&["pack-refs", "--all"]);
+    bench.write("README.md", "left in the tree\n");
+    let saved = bench.prepare("L2").saved.expect("an attempt");
+    assert!(saved.kept.is_empty(), "{saved:?}");
+    assert_eq!(bench.saved(&saved.commit, "README.md"), "left in the tree");
+    for part in [&other, &detached, &stash] {
+        bench.harness(&["merge-base", "--is-ancestor", part, saved.commit.as_str()]);
+    }
+    bench.assert_fresh();
+    assert!(bench.prepare("L3").saved.is_none());
+    bench.lock().keep_in_source(&bench.source, "T-1").unwrap();
     bench.lock().remove(&bench.source).unwrap();
 }
 
