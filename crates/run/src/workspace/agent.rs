@@ -11,6 +11,7 @@ use super::{Error, LockedWorkspace, Workspace};
 use crate::git::{CommitId, Identity, ObjectFormat, alternates};
 
 /// What an agent left at `work/.git`.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum AgentGit {
     /// Nothing, or something that is not a directory.
     Gone {
