@@ -56,6 +56,7 @@ fn settings<'a>(file: &'a FileChange, name: &str, side: Side) -> Vec<Setting<'a>
     static INSIDE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r#"[{,]\s*["']?([\w@/.-]+)["']?\s*:\s*(\[[^\]]*\]|"[^"]*"|'[^']*'|[\w.]+)"#)
     });
+    static ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\s]\s*<([\w.-]+)>([^<>]*)</"));
     static SECTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\[+([^\[\]\x22',]+)\]+\s*$"));
     static LINTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -87,6 +88,12 @@ fn settings<'a>(file: &'a FileChange, name: &str, side: Side) -> Vec<Setting<'a>
             let inside = INSIDE.captures_iter(trimmed);
             let inside = inside.map(|pair| (pair[1].to_owned(), pair[2].to_owned()));
             found.extend(inside.map(|(key, value)| Setting { line, key, own: true, value }));
+        }
+        // Elements behind another one: `<configuration><skipTests>true</skipTests></configuration>`.
+        if counts && line.side == side && trimmed.starts_with('<') {
+            let elements =
+                ELEMENT.captures_iter(trimmed).map(|pair| (pair[1].to_owned(), pair[2].to_owned()));
+            found.extend(elements.map(|(key, value)| Setting { line, key, own: true, value }));
         }
         let column = text.len() - trimmed.len();
         open.retain(|(other, _)| *other < column);

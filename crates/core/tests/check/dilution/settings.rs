@@ -74,6 +74,33 @@ fn failures_that_nobody_notices_are_seen() {
 }
 
 #[test]
+fn elements_that_stand_on_one_line_are_seen() {
+    let with = |inside: &str| {
+        format!(
+            "<project>\n<plugin><artifactId>x</artifactId><configuration>{inside}</configuration></plugin>\n</project>\n"
+        )
+    };
+    let reruns = with("<rerunFailingTestsCount>5</rerunFailingTestsCount>");
+    breaks("pom.xml", &with(""), &reruns, "retries-added", 2);
+    breaks(
+        "pom.xml",
+        &with("<a>1</a>"),
+        &with("<a>1</a><failIfNoTests>false</failIfNoTests>"),
+        "settings-loosened",
+        2,
+    );
+    breaks(
+        "pom.xml",
+        &with("<minimum>0.80</minimum>"),
+        &with("<minimum>0.10</minimum>"),
+        "settings-loosened",
+        2,
+    );
+    honest("pom.xml", &reruns, &with(""));
+    honest("pom.xml", &with("<release>11</release>"), &with("<release>17</release>"));
+}
+
+#[test]
 fn settings_that_demand_less_are_seen() {
     for (path, before, after) in [
         ("jest.config.js", "  branches: 90,\n", "  branches: 60,\n"),
