@@ -58,7 +58,9 @@ fn commits_on_another_branch_do_not_count_but_their_files_do() {
     sandbox.run_to(0);
     let branch = sandbox.task().seed.branch;
     assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "x");
-    assert!(!sandbox.repo.git(&["log", "--all", "--format=%s"]).contains("On the side"));
+    assert!(!sandbox.repo.git(&["log", "--branches", "--format=%s"]).contains("On the side"));
+    // They are kept with the attempt, as everything that an agent leaves.
+    assert!(sandbox.repo.git(&["log", "--glob=refs/acquit/attempts", "--format=%s"]).contains("On the side"));
     // What the agent was told is what happened.
     let told = "commits on another branch do not count, only the files that they leave in the workspace";
     assert!(read(&sandbox.leg_file(1, "prompt.md")).contains(told));
