@@ -154,9 +154,10 @@ impl LockedWorkspace {
                 let known = [&facts.start, &facts.origin, &facts.agent_tip, &parent];
                 let reference = format!("refs/acquit/others/{leg}");
                 for other in others.unwrap_or_default().into_iter().filter(|other| !known.contains(&other)) {
+                    // A ref of an agent may name anything, such as a tag, which cannot be a parent of the attempt.
                     match self.import(&snapshot, &facts.start, &other, &reference) {
-                        Ok(()) => imported.push(other),
-                        Err(_) => aside = true,
+                        Ok(()) if self.is_commit(&other)? => imported.push(other),
+                        Ok(()) | Err(_) => aside = true,
                     }
                 }
                 if aside {
@@ -170,6 +171,12 @@ impl LockedWorkspace {
             }
         };
         Ok((parent, imported, kept))
+    }
+
+    /// Returns whether an object of ours is a commit itself.
+    fn is_commit(&self, object: &CommitId) -> Result<bool, Error> {
+        let kind = self.call("cat-file").args(["-t", object.as_str()]).run_any();
+        Ok(kind.map_err(Error::git("keep an attempt"))?.line() == "commit")
     }
 
     /// Returns whether git sees no changes beyond `head` except ignored files.

@@ -146,7 +146,7 @@ fn nothing_unsaved_is_removed() {
 fn what_was_moved_aside_must_be_discarded_by_name() {
     let bench = Bench::new();
     bench.prepare("L1");
-    // Git does not fetch a tag as a commit.
+    // A tag with a message is an object of its own, and no commit.
     bench.agent(&["tag", "-a", "-m", "a tag", "other"]);
     let saved = bench.prepare("L2").saved.unwrap();
     assert_eq!(saved.kept.len(), 1);
