@@ -168,29 +168,21 @@ fn soak_an_ordinary_user_has_every_wall_between_stages() {
 fn soak_without_user_namespaces_stages_have_every_wall_between_them() {
     let needs_them = |test: &&str| test.starts_with("between::a_fix_with") || test.starts_with("layers::");
     let tests: Vec<&str> = EVERY_WALL.into_iter().filter(|test| !needs_them(test)).collect();
-    let acquit = common::binary();
-    if user::can_become_one() {
-        user::run(
-            user::Machine::WithoutUserNamespaces,
-            &tests,
-            &[("ACQUIT_TEST_BINARY", &acquit)],
-            &[REDUCED],
-        );
-    }
+    without_user_namespaces(&tests);
 }
 
 /// Of the walls that hold without user namespaces, those that are built in another way there.
 #[test]
 fn without_user_namespaces_the_kernel_keeps_nothing_for_the_next_stage() {
-    let tests = ["agents::nothing_that_the_kernel_keeps_is_found_by_the_next_stage"];
+    without_user_namespaces(&["agents::nothing_that_the_kernel_keeps_is_found_by_the_next_stage"]);
+}
+
+/// Runs tests as a user of a machine without user namespaces.
+fn without_user_namespaces(tests: &[&str]) {
     let acquit = common::binary();
     if user::can_become_one() {
-        user::run(
-            user::Machine::WithoutUserNamespaces,
-            &tests,
-            &[("ACQUIT_TEST_BINARY", &acquit)],
-            &[REDUCED],
-        );
+        let machine = user::Machine::WithoutUserNamespaces;
+        user::run(machine, tests, &[("ACQUIT_TEST_BINARY", &acquit)], &[REDUCED]);
     }
 }
 
