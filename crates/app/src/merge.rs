@@ -3,6 +3,8 @@
 //! A merge is a leg like any other and uses the same queue and gates as a merge by a workflow: it can be killed, and
 //! others can merge meanwhile. A person asked for it, so it needs no further approval.
 
+use std::path::PathBuf;
+
 use acquit_core::artifact::Artifact;
 use acquit_core::decide::Input;
 use acquit_core::ids::TaskId;
@@ -10,6 +12,7 @@ use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
 use acquit_run::git::Source;
 
+use crate::diff::is_published;
 use crate::{App, Error};
 
 /// Result of a request to merge.
@@ -27,6 +30,16 @@ pub enum Merge {
 }
 
 impl App {
+    /// Returns the checkout whose uncommitted changes keep a completed task from being merged, if there is one.
+    pub fn dirty_checkout(&self, store: &mut dyn Store, task: &Task) -> Option<PathBuf> {
+        let branch = task.seed.base.branch.as_ref()?;
+        if task.state != (State::Ended { end: End::Done }) {
+            return None;
+        }
+        let source = Source::of(&store.definition(task.id()).ok()?).ok()?;
+        source.dirty_checkout(&self.runtime.git, branch).ok()?
+    }
+
     /// Prepares the leg that merges a task's work.
     pub fn merge(&self, store: &mut dyn Store, id: TaskId) -> Result<Merge, Error> {
         let task = store.task(id)?;
@@ -60,6 +73,12 @@ impl App {
         };
         Ok(Merge::Ready(Box::new(task)))
     }
+}
+
+/// Returns whether a finished task has work that is not merged yet.
+pub fn can_merge(task: &Task) -> bool {
+    let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
+    !merged && is_published(task) && task.tip != task.base() && task.seed.base.branch.is_some()
 }
 
 /// Returns whether a branch contains a commit, whoever merged it.

@@ -155,7 +155,7 @@ fn of_stage(
         ("timeout", Some(json!(limits.time.to_string()))),
         ("idle", limits.idle.map(|idle| json!(idle.to_string()))),
         ("output", Some(json!(limits.output))),
-        ("max_cost", limits.cost.map(|cost| json!(cost))),
+        ("max_cost", limits.cost.map(in_dollars)),
         ("gates", (!stage.gates.is_empty()).then(|| json!(stage.gates))),
         ("secrets", (!work.secrets.is_empty()).then(|| json!(work.secrets))),
     ];
@@ -163,6 +163,12 @@ fn of_stage(
         others.into_iter().filter_map(|(name, value)| Some(layers.of(key(name), value?, &[own(name)]))),
     );
     all
+}
+
+/// Returns an amount as a workflow file states it: in dollars.
+#[expect(clippy::cast_precision_loss, reason = "at most 10^12, which a float holds exactly")]
+fn in_dollars(micros: u64) -> Value {
+    if micros.is_multiple_of(1_000_000) { json!(micros / 1_000_000) } else { json!(micros as f64 / 1e6) }
 }
 
 /// Returns a setting from the command line.
@@ -336,5 +342,16 @@ fn flatten(key: &str, value: &Value, found: &mut Vec<(String, Value)>) {
         Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             found.push((key.to_owned(), value.clone()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_shown_as_files_state_them() {
+        assert_eq!(in_dollars(5_000_000).to_string(), "5");
+        assert_eq!(in_dollars(250_000).to_string(), "0.25");
     }
 }

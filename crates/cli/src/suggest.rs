@@ -2,11 +2,13 @@
 //!
 //! Only this module creates suggestions, and a test runs each one right after it was printed.
 
-use acquit_core::artifact::Artifact;
+use std::path::Path;
+
 use acquit_core::human_request::{Ask, HumanRequest, Kind};
 use acquit_core::task::{End, State, Task};
 
 use acquit_app::diff::is_published;
+use acquit_app::merge::can_merge;
 
 /// Maximum number of options to list one by one.
 const MOST_OPTIONS: usize = 8;
@@ -24,11 +26,11 @@ fn offer(what: &'static str, command: String) -> Suggestion {
     Suggestion { what, command }
 }
 
-/// Returns the commands for a task in its current state.
-pub fn of(task: &Task) -> Vec<Suggestion> {
+/// Returns the commands for a task in its current state. `dirty` is a checkout with changes that prevent a merge.
+pub fn of(task: &Task, dirty: Option<&Path>) -> Vec<Suggestion> {
     let id = task.id();
     match &task.state {
-        State::Ended { end: End::Done } => done(task),
+        State::Ended { end: End::Done } => done(task, dirty),
         State::Waiting { request } => answers(task, request),
         State::Blocked { root, .. } => vec![
             offer("what it waits for", format!("show {}", root.task)),
@@ -48,14 +50,13 @@ pub fn of(task: &Task) -> Vec<Suggestion> {
 }
 
 /// Suggestions for a finished task: its work may be a branch, merged already, or only text.
-fn done(task: &Task) -> Vec<Suggestion> {
+fn done(task: &Task, dirty: Option<&Path>) -> Vec<Suggestion> {
     let id = task.id();
-    let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
     if !is_published(task) || task.tip == task.base() {
         return vec![offer("look at it", format!("show {id}"))];
     }
     let mut all = vec![offer("look at it", format!("diff {id}"))];
-    if !merged && task.seed.base.branch.is_some() {
+    if can_merge(task) && dirty.is_none() {
         all.push(offer("take it", format!("merge {id}")));
     }
     all

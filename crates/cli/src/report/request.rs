@@ -42,7 +42,7 @@ impl Printer {
             let several = questions.len() > 1;
             for (index, question) in questions.iter().enumerate() {
                 if several && !(question.context.is_empty() && question.options.is_empty()) {
-                    self.data(&self.paint(Look::Faint, &format!("  {}.", index + 1)));
+                    self.data(&self.paint(Look::Faint, &format!("  question {}", index + 1)));
                 }
                 self.question(question);
             }

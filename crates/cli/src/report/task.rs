@@ -1,5 +1,7 @@
 //! Prints tasks: as a list, in full, and their cost.
 
+use std::path::Path;
+
 use acquit_core::artifact::Artifact;
 use acquit_core::leg::Leg;
 use acquit_core::night::key;
@@ -7,6 +9,7 @@ use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task, Wish};
 use acquit_core::time::{Span, Timestamp};
 
+use acquit_app::merge::can_merge;
 use acquit_app::tasks::{Details, Listed};
 
 use super::follow::heading;
@@ -45,7 +48,8 @@ impl Printer {
     }
 
     /// Prints one task in full.
-    pub fn task(self, details: &Details) {
+    /// `dirty` is a checkout with changes that prevent a merge.
+    pub fn task(self, details: &Details, dirty: Option<&Path>) {
         if self.json {
             return self.json(details);
         }
@@ -90,32 +94,40 @@ impl Printer {
             self.request(task, request);
         }
         self.bill(task, legs);
-        self.next(task);
+        self.next(task, dirty);
     }
 
     /// Prints what to do next with finished work.
-    fn next(self, task: &Task) {
+    fn next(self, task: &Task, dirty: Option<&Path>) {
         let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
         let done = task.state == (State::Ended { end: End::Done });
         if !done || merged || !acquit_app::diff::is_published(task) {
             return;
         }
         self.data("");
-        self.suggest(task);
+        self.suggest_for(task, dirty);
     }
 
     /// Prints commands that are useful now.
     pub fn suggest(self, task: &Task) {
+        self.suggest_for(task, None);
+    }
+
+    fn suggest_for(self, task: &Task, dirty: Option<&Path>) {
         let prefix = match self.offers {
             Offers::Nothing => return,
             Offers::Here => String::new(),
             Offers::At(place) => format!("{place} "),
         };
-        let all = crate::suggest::of(task);
+        let all = crate::suggest::of(task, dirty);
         let widest = all.iter().map(|one| one.what.len()).max().unwrap_or(0);
         for one in all {
             let what = format!("{}:", one.what);
             self.data(&format!("  {what:<width$}  {prefix}acquit {}", one.command, width = widest + 1));
+        }
+        if let Some(at) = dirty.filter(|_| can_merge(task)) {
+            let at = text::visible(&at.display().to_string());
+            self.data(&self.wrapped(&format!("  to merge it, first commit or stash your changes in {at}"), 2));
         }
     }
 
@@ -229,8 +241,8 @@ impl Printer {
         }
     }
 
-    /// Prints the result of `acquit run`.
-    pub fn verdict(self, task: &Task, legs: &[Leg]) {
+    /// Prints the result of `acquit run`. `dirty` is a checkout with changes that prevent a merge.
+    pub fn verdict(self, task: &Task, legs: &[Leg], dirty: Option<&Path>) {
         if self.json {
             return self.json_line(&serde_json::json!({ "task": task }));
         }
@@ -252,7 +264,7 @@ impl Printer {
                 } else {
                     self.data(&format!("{mark} {id} is done"));
                 }
-                self.suggest(task);
+                self.suggest_for(task, dirty);
             }
             State::Waiting { request } => {
                 let mark = self.paint(Look::Notable, "?");

@@ -109,7 +109,8 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
         }
     };
     let legs = store.legs(task.id())?;
-    printer.verdict(&task, &legs);
+    let dirty = cli.app.dirty_checkout(store, &task);
+    printer.verdict(&task, &legs, dirty.as_deref());
     // Do this after the summary: removing a large workspace takes a while.
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;

@@ -96,7 +96,8 @@ pub fn show(cli: &Cli, task: TaskId) -> Result<Exit, Error> {
         acquit_run::fleet::fetch_files(&cli.app.runtime, store.as_mut(), task)?;
         details.task = acquit_run::fleet::local_task(&cli.app.runtime, &details.task);
     }
-    cli.printer.task(&details);
+    let dirty = cli.app.dirty_checkout(store.as_mut(), &details.task);
+    cli.printer.task(&details, dirty.as_deref());
     Ok(Exit::Done)
 }
 

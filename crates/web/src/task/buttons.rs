@@ -1,7 +1,6 @@
 //! All actions that are possible now, as forms.
 
-use acquit_app::diff::is_published;
-use acquit_core::artifact::Artifact;
+use acquit_app::merge::can_merge;
 use acquit_core::task::{End, State};
 use maud::{Markup, html};
 
@@ -16,9 +15,6 @@ pub(super) fn buttons(view: &View<'_>) -> Markup {
     let form = |verb: &str, label: &str, main: bool| {
         html! { form method="post" action={ "/tasks/" (id) "/" (verb) } { button.btn.main[main] { (label) } } }
     };
-    let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
-    let can_merge =
-        !merged && is_published(task) && task.tip != task.base() && task.seed.base.branch.is_some();
     let branch = words::line(task.seed.base.branch.as_deref().unwrap_or_default(), 60);
     let requested = task.request().is_some()
         && matches!(task.state, State::Ended { end: End::Done } | State::Waiting { .. });
@@ -30,7 +26,7 @@ pub(super) fn buttons(view: &View<'_>) -> Markup {
             State::New | State::Working { cancel: None, .. } => (form("cancel", "Stop", false)),
             State::Waiting { .. } | State::Blocked { .. } => (form("cancel", "End the task", false)),
             State::Working { cancel: Some(by), .. } => span.hint { (words::line(&by.to_string(), 60)) " asked it to stop." },
-            State::Ended { end: End::Done } => @if can_merge { (form("merge", &format!("Merge into {branch}"), true)) },
+            State::Ended { end: End::Done } => @if can_merge(task) { (form("merge", &format!("Merge into {branch}"), true)) },
             State::Ended { .. } => {},
         }
         @if requested { (form("feedback", "Fetch review comments", false)) }
