@@ -4,9 +4,14 @@
 //! the environment as `ACQUIT_FAULT=<step>:<which>:<marker file>`. The marker file grows by a byte each time the step
 //! ends, in any process, and the harness dies when it reaches that size.
 //! `ACQUIT_OUTAGE=<point>:<first>-<last>:<marker file>` makes the store fail at a point, from the first time to the
-//! last.
+//! last. `ACQUIT_LEASE=<seconds>` shortens leases, so that a test sees one run out. `ACQUIT_HISTORY=<file>` records
+//! every claim, renewal and end of a leg as this process saw it (see [`call`]).
+
+use std::time::Duration;
 
 use acquit_core::event::Step;
+use acquit_core::leg::Hold;
+use acquit_core::store;
 
 use acquit_sandbox::environment::Environment;
 
@@ -67,3 +72,74 @@ fn count(marker: &str) -> std::io::Result<u64> {
 /// Does nothing: this build has no fault points.
 #[cfg(not(feature = "fault-points"))]
 pub(crate) fn point(_: &str, _: &Environment) {}
+
+/// Returns how long leases last, if a test shortens them.
+#[cfg(feature = "fault-points")]
+pub(crate) fn lease(environment: &Environment) -> Option<Duration> {
+    let wanted = environment.get("ACQUIT_LEASE").and_then(|value| value.to_str())?;
+    wanted.parse().ok().map(Duration::from_secs)
+}
+
+/// Changes nothing: this build has no fault points.
+#[cfg(not(feature = "fault-points"))]
+pub(crate) fn lease(_: &Environment) -> Option<Duration> {
+    None
+}
+
+/// What a call does to a leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Claim,
+    Renew,
+    End,
+}
+
+/// Makes a call of the store. Records when it began and when and how it ended, if a test requested that: two lines of
+/// the file, so that a call whose process died is known too. `held` is the leg that the call is about or has claimed.
+#[cfg(feature = "fault-points")]
+pub(crate) fn call<T>(
+    environment: &Environment,
+    act: Act,
+    call: impl FnOnce() -> store::Result<T>,
+    held: impl FnOnce(Option<&T>) -> Option<Hold>,
+) -> store::Result<T> {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let Some(file) = environment.get("ACQUIT_HISTORY") else { return call() };
+    let own = crate::process::Identity::of_self();
+    let own = own.map(|own| format!("{}/{}/{}", own.boot(), own.pid(), own.start())).unwrap_or_default();
+    let id = format!("{own}/{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let line = |what: &str, hold: Option<Hold>| {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let hold = hold.map(|hold| format!("{} {}", hold.leg, hold.fence.0)).unwrap_or_default();
+        let line = format!("{id}\t{}.{:09}\t{what}\t{hold}\n", now.tv_sec, now.tv_nsec);
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
+        // In one write, so that lines of several processes do not mix.
+        let _ = file.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes()));
+    };
+    let act = match act {
+        Act::Claim => "claim",
+        Act::Renew => "renew",
+        Act::End => "end",
+    };
+    line(act, None);
+    let result = call();
+    match &result {
+        Ok(value) => line("ok", held(Some(value))),
+        Err(store::Error::Fenced(_)) => line("refused", held(None)),
+        Err(store::Error::Conflict(_)) => line("nothing", held(None)),
+        Err(_) => line("unknown", held(None)),
+    }
+    result
+}
+
+/// Makes a call of the store: this build records nothing.
+#[cfg(not(feature = "fault-points"))]
+pub(crate) fn call<T>(
+    _: &Environment,
+    _: Act,
+    call: impl FnOnce() -> store::Result<T>,
+    _: impl FnOnce(Option<&T>) -> Option<Hold>,
+) -> store::Result<T> {
+    call()
+}

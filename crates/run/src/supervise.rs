@@ -6,6 +6,7 @@ use acquit_core::leg::{Ending, Hold, Leg, Report};
 use acquit_core::store::{Commit, Error, Lease, Result, Store};
 use acquit_core::task::{Actor, State, Task};
 
+use crate::fault::{self, Act};
 use crate::process::Identity;
 use crate::runtime::Runtime;
 
@@ -16,7 +17,7 @@ pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
     let mut count = 0;
     for (leg, lease) in store.running()? {
         let Some(why) = gone(runtime, &leg, lease) else { continue };
-        match declare_lost(store, &leg, why) {
+        match declare_lost(runtime, store, &leg, why) {
             Ok(task) => {
                 count += 1;
                 end_replaced(runtime, &leg);
@@ -109,7 +110,7 @@ fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
         .map(|words| acquit_core::agent::shorten(words, 500))
 }
 
-fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<Task> {
+fn declare_lost(runtime: &Runtime, store: &mut dyn Store, leg: &Leg, why: String) -> Result<Task> {
     let task = store.task(leg.id.task)?;
     let definition = store.definition(leg.id.task)?;
     let usage = leg.usage.clone();
@@ -121,5 +122,7 @@ fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<Task> {
     };
     let hold = Hold { leg: leg.id, fence };
     let by = Actor::Supervisor;
-    store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] })
+    let end =
+        || store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] });
+    fault::call(&runtime.environment, Act::End, end, |_| Some(hold))
 }

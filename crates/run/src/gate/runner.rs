@@ -74,7 +74,7 @@ pub(crate) fn run_all(
             break;
         }
         // Viewers should see what came before while a long check runs.
-        ctx.flush()?;
+        ctx.flush_patiently()?;
         let given = match left[..] {
             [] => Vec::new(),
             [gate] if gate.manner == Manner::Alone => vec![(gate, run(ctx, job, gate, workspace, outcome)?)],

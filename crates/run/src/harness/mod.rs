@@ -29,15 +29,15 @@ use acquit_core::failure::kind;
 use acquit_core::fingerprint::Fingerprint;
 use acquit_core::fleet::{Need, Pool, SeenWorker, WaitingLeg, Worker, WorkerState, account_of};
 use acquit_core::ids::{Name, TaskId};
-use acquit_core::leg::{Ending, Owner, Purpose, Report};
+use acquit_core::leg::{Ending, Owner, Past, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
 use acquit_core::task::{Actor, State, Task};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
-use crate::fault;
+use crate::fault::{self, Act};
 use crate::fleet;
-use crate::leg::{LegAbort, LegContext, span};
+use crate::leg::{LegAbort, LegContext, lease, span};
 use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
 use crate::trusted_definitions::{self, Untrusted};
@@ -112,7 +112,9 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
             Wanted::Any | Wanted::Of(_) | Wanted::Due(_) => None,
         },
     };
-    let claim = store.claim(wanted, &owner, LEASE)?;
+    let claim = || store.claim(wanted, &owner, lease(runtime));
+    let claimed = |claim: Option<&Option<Claim>>| claim?.as_ref().map(|claim| claim.hold);
+    let claim = fault::call(&runtime.environment, Act::Claim, claim, claimed)?;
     // Check again, for changes in between. On failure this process ends with its claim, and the leg becomes `lost`.
     if let (Some(claim), Wanted::Any | Wanted::Of(_) | Wanted::Due(_)) = (&claim, wanted) {
         trusted_definitions::check(runtime, claim.leg.id.task, &claim.definition)?;
@@ -213,13 +215,15 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
         let reason = "what the leg reported cannot be told without a secret".to_owned();
         Report::bare(Ending::Failed { kind: Name::literal(kind::HARNESS), reason })
     });
-    let report = match fleet::send_leg(&mut ctx, &task, &definition, &report) {
-        Ok(()) => report,
-        Err(fleet::Error::Store(error)) => return Err(error.into()),
-        Err(error) => {
-            let reason = format!("failed to {}", chain(&error));
-            let ending = Ending::Failed { kind: Name::literal(kind::HARNESS), reason };
-            Report { usage: report.usage, session: report.session, ..Report::bare(ending) }
+    let report = loop {
+        match fleet::send_leg(&mut ctx, &task, &definition, &report) {
+            Ok(()) => break report,
+            Err(fleet::Error::Store(error)) => ctx.wait_for_store(error)?,
+            Err(error) => {
+                let reason = format!("failed to {}", chain(&error));
+                let ending = Ending::Failed { kind: Name::literal(kind::HARNESS), reason };
+                break Report { usage: report.usage, session: report.session, ..Report::bare(ending) };
+            }
         }
     };
     share_limit(&mut ctx, &definition, &leg.entry, &report.ending)?;
@@ -265,12 +269,41 @@ fn share_limit(
     Ok(())
 }
 
-/// Performs the handoff in one transaction: this leg ends, the task moves, the next leg is ready.
+/// Performs the handoff. Tries again while the store is unavailable: an attempt whose answer was lost may have
+/// happened, and then the task shows it.
 fn hand_over(
+    ctx: &mut LegContext<'_>,
+    task: Task,
+    leg: u32,
+    report: Report,
+    definition: &acquit_core::definition::Definition,
+) -> Result<Task, Error> {
+    let mut before = task;
+    loop {
+        match try_hand_over(ctx, before.clone(), leg, &report, definition) {
+            Err(Error::Store(error)) => ctx.wait_for_store(error)?,
+            result => return result,
+        }
+        match ctx.store.task(before.id()) {
+            Ok(task) => before = task,
+            Err(error) => ctx.wait_for_store(error)?,
+        }
+        match before.past.iter().find(|past| past.number == leg) {
+            Some(Past { ending: Ending::Lost { .. }, .. }) => {
+                return Err(store::Error::Fenced(ctx.hold.leg).into());
+            }
+            Some(_) => return Ok(before),
+            None => {}
+        }
+    }
+}
+
+/// Performs the handoff in one transaction: this leg ends, the task moves, the next leg is ready.
+fn try_hand_over(
     ctx: &mut LegContext<'_>,
     mut task: Task,
     leg: u32,
-    report: Report,
+    report: &Report,
     definition: &acquit_core::definition::Definition,
 ) -> Result<Task, Error> {
     for attempt in 1.. {
@@ -291,7 +324,8 @@ fn hand_over(
         let by = Actor::Harness(ctx.hold.leg);
         let commit =
             Commit { before: &task, changes: &changes, by: &by, hold: Some(ctx.hold), notes: &ctx.notes };
-        match ctx.store.commit(commit) {
+        let (hold, environment) = (ctx.hold, &ctx.runtime.environment);
+        match fault::call(environment, Act::End, || ctx.store.commit(commit), |_| Some(hold)) {
             Ok(task) => return Ok(task),
             Err(store::Error::Conflict(id)) if attempt < HANDOFF_TRIES => task = ctx.store.task(id)?,
             Err(error) => return Err(error.into()),

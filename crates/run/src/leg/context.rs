@@ -11,15 +11,23 @@ use acquit_core::store::{self, Note, Pulse, Store};
 
 use super::LegAbort;
 use super::watchdog::Watchdog;
-use crate::fault;
+use crate::fault::{self, Act};
+use crate::pause::pause;
 use crate::runtime::Runtime;
 use crate::secrets::Redactor;
 
-/// Interval between renewals of the lease: a tenth of it, so that a short outage of the store loses no leg.
-const HEARTBEAT: Duration = Duration::from_secs(super::LEASE.as_secs() / 10);
+/// Renewals per lease: so many that a short outage of the store loses no leg.
+const HEARTBEATS: u32 = 10;
 
 /// How often to check for a cancellation. A person who cancels waits this long.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// An agent whose harness cannot reach the store is ended when this part of the lease is left, 30 seconds: time to end
+/// its whole process tree before another machine takes the leg.
+const MARGIN: u32 = 10;
+
+/// How long to wait before a call that an unavailable store did not answer is made again.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// State of a running leg: its claim, events that are not yet written, the time of its current step.
 pub(crate) struct LegContext<'a> {
@@ -42,6 +50,8 @@ pub(crate) struct LegContext<'a> {
     /// The current step. What ends the leg early is attributed to it.
     pub(crate) under_way: Step,
     step_began: Instant,
+    /// How long its lease lasts.
+    pub(crate) lease: Duration,
     /// Time of the last request for the lease.
     beat: Duration,
     looked: Instant,
@@ -50,6 +60,7 @@ pub(crate) struct LegContext<'a> {
 
 impl<'a> LegContext<'a> {
     pub(crate) fn new(runtime: &'a Runtime, store: &'a mut dyn Store, hold: Hold, began: Instant) -> Self {
+        let lease = super::lease(runtime);
         Self {
             runtime,
             store,
@@ -63,9 +74,10 @@ impl<'a> LegContext<'a> {
             redactor: Redactor::default(),
             under_way: Step::Claim,
             step_began: began,
+            lease,
             beat: awake().saturating_sub(began.elapsed()),
             looked: Instant::now(),
-            watchdog: Watchdog::start(super::LEASE, awake, end_process),
+            watchdog: Watchdog::start(lease, awake, end_process),
         }
     }
 
@@ -113,6 +125,14 @@ impl<'a> LegContext<'a> {
         Ok(())
     }
 
+    /// Does the same, but waits for a store that is unavailable for a moment.
+    pub(crate) fn flush_patiently(&mut self) -> Result<(), store::Error> {
+        while let Err(error) = self.flush() {
+            self.wait_for_store(error)?;
+        }
+        Ok(())
+    }
+
     /// Writes a chunk of the transcript and the recorded events in one commit.
     pub(crate) fn transcribe(&mut self, chunk: &Chunk) -> Result<(), store::Error> {
         fault::outage("flush", &self.runtime.environment)?;
@@ -127,20 +147,37 @@ impl<'a> LegContext<'a> {
             return Ok(Pulse::Beating);
         }
         self.looked = Instant::now();
-        if self.since_beat() < HEARTBEAT {
+        if self.since_beat() < self.lease / HEARTBEATS {
             return self.watchdog.call(|| self.store.pulse(self.hold));
         }
         // The lease starts at some moment after this one.
         let asked = awake();
-        let pulse = self.watchdog.call(|| self.store.heartbeat(self.hold, super::LEASE))?;
+        let (hold, lease) = (self.hold, self.lease);
+        let renew = || self.watchdog.call(|| self.store.heartbeat(hold, lease));
+        let pulse = fault::call(&self.runtime.environment, Act::Renew, renew, |_| Some(hold))?;
         self.beat = asked;
         self.watchdog.renewed(asked);
         Ok(pulse)
     }
 
     /// Returns the time since the last renewal of the lease.
-    pub(crate) fn since_beat(&self) -> Duration {
+    fn since_beat(&self) -> Duration {
         awake().saturating_sub(self.beat)
+    }
+
+    /// Returns whether an error of the store may pass while the leg is still ours.
+    pub(crate) fn is_passing(&self, error: &store::Error) -> bool {
+        matches!(error, store::Error::Database { .. }) && self.since_beat() + self.lease / MARGIN < self.lease
+    }
+
+    /// Waits, if the call that failed so should be made again: a server is unavailable for a moment, for example while
+    /// another one takes over, and the work that this leg has done must not be lost for that. Returns the error otherwise.
+    pub(crate) fn wait_for_store(&self, error: store::Error) -> Result<(), store::Error> {
+        if !self.runtime.shared || !self.is_passing(&error) {
+            return Err(error);
+        }
+        pause(AGAIN);
+        Ok(())
     }
 }
 

@@ -38,6 +38,7 @@ use acquit_core::workflow::Stage;
 use self::git_server::Server;
 use self::upstream::Upstream;
 use crate::git::{CommitId, Source};
+use crate::runtime::Runtime;
 pub(crate) use acquit_core::failure::chain;
 pub(crate) use command::{REPORTS, Ran, Reports, Running, Started, Wanted, command, start};
 pub(crate) use context::LegContext;
@@ -51,6 +52,11 @@ pub(crate) use working_tree::{TREE, WorkingTree};
 /// lease is not renewed while git runs: a worker whose git takes longer loses the leg to another one. On one machine it
 /// does not: a harness there that died or was stopped is detected by its process.
 pub const LEASE: Duration = Duration::from_mins(5);
+
+/// Returns how long the leases of this process last: [`LEASE`], unless a test shortens it.
+pub(crate) fn lease(runtime: &Runtime) -> Duration {
+    crate::fault::lease(&runtime.environment).unwrap_or(LEASE)
+}
 
 /// Time to exit after a request to stop: enough to write a result, not to finish one.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);

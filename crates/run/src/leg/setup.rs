@@ -80,7 +80,7 @@ pub(crate) fn layer(
                     )
                 };
                 ctx.notice(Level::Info, format!("{}running setup: {}{why}", copies.words(), setup.run));
-                ctx.flush()?;
+                ctx.flush_patiently()?;
                 // Results of compiling an agent's code are for nobody: its build scripts could have written them.
                 let compile = setup.compile.as_ref().filter(|_| is_bases);
                 let connections = make(ctx, job, workspace, (setup, compile), (from, &copies), &making)?;
@@ -95,7 +95,7 @@ pub(crate) fn layer(
             Found::InTheMaking => {
                 if !waits {
                     ctx.notice(Level::Info, "waiting for another task that runs the same setup".to_owned());
-                    ctx.flush()?;
+                    ctx.flush_patiently()?;
                 }
                 waits = true;
                 if ctx.pulse()? == Pulse::Cancel {
@@ -342,7 +342,7 @@ pub(crate) fn setup_in_place(
         return Ok(());
     }
     ctx.notice(Level::Info, format!("running setup: {}", setup.run));
-    ctx.flush()?;
+    ctx.flush_patiently()?;
     workspace.mark_uncommitted()?;
     // An earlier leg of the stage may have left a secret in a file that git ignores, and setup has a network.
     workspace.remove_uncommitted()?;

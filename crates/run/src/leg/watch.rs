@@ -15,10 +15,6 @@ use crate::transcript::Transcript;
 /// Maximum time until output of the agent is written. Viewers are never further behind.
 const FLUSH: Duration = Duration::from_millis(400);
 
-/// An agent whose harness cannot reach the store is ended this long before the lease expires: time to end its whole
-/// process tree before another machine takes the leg.
-const MARGIN: Duration = Duration::from_secs(30);
-
 /// Watches an agent or, without a transcript, a gate or setup command.
 pub(crate) struct Watch<'d, 'a> {
     pub(crate) ctx: &'d mut LegContext<'a>,
@@ -83,7 +79,7 @@ impl<'d, 'a> Watch<'d, 'a> {
         }
         loop {
             match self.write() {
-                Err(error) if self.is_passing(&error) => pause(FLUSH),
+                Err(error) if self.ctx.is_passing(&error) => pause(FLUSH),
                 result => return result,
             }
         }
@@ -117,13 +113,9 @@ impl<'d, 'a> Watch<'d, 'a> {
     /// Tolerates a store that is briefly unavailable, as long as the lease lasts. Ends the agent if the store reports
     /// that the leg is no longer ours.
     fn tolerate(&mut self, error: store::Error) {
-        if !self.is_passing(&error) {
+        if !self.ctx.is_passing(&error) {
             self.broken = Some(error);
         }
-    }
-
-    fn is_passing(&self, error: &store::Error) -> bool {
-        matches!(error, store::Error::Database { .. }) && self.ctx.since_beat() + MARGIN < super::LEASE
     }
 }
 

@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 
 use crate::pause::pause;
 
-/// How long before the end of the lease the process ends. Later than the agent would be ended if the store refused.
-const MARGIN: Duration = Duration::from_secs(15);
+/// The part of the lease that is left when the process ends: 15 seconds. Later than the agent would be ended if the store
+/// refused.
+const MARGIN: u32 = 20;
 
-/// How often to look.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often to look in a lease: every 5 seconds.
+const LOOKS: u32 = 60;
 
-/// How long a call must have been waiting. After a machine has slept, all of them look late for a moment.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The part of the lease that a call must have been waiting: 10 seconds. After a machine has slept, all of them look
+/// late for a moment.
+const PATIENCE: u32 = 30;
 
 /// Stack of the thread, which only compares numbers.
 const STACK: usize = 64 * 1024;
@@ -38,7 +40,7 @@ pub(crate) struct Watchdog(Arc<Seen>);
 impl Watchdog {
     /// Starts watching. `now` is a clock that counts while the machine sleeps, and `end` ends the process.
     pub(crate) fn start(lease: Duration, now: fn() -> Duration, end: fn()) -> Self {
-        Self::looking(LOOK, PATIENCE, lease.saturating_sub(MARGIN), now, end)
+        Self::looking(lease / LOOKS, lease / PATIENCE, lease - lease / MARGIN, now, end)
     }
 
     fn looking(
