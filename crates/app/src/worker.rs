@@ -26,10 +26,15 @@ use crate::{App, Error};
 
 /// Longest sleep. Limits how long a stop request goes unnoticed.
 const BEAT: Duration = Duration::from_secs(1);
+/// Shortest time between two looks. Everything that any leg of the fleet writes wakes every worker, and a look reads the
+/// queue: without this, the database would be busy with looks as soon as a few dozen workers share it.
+const CALM: Duration = Duration::from_millis(500);
 /// How often it reports that it is alive: several times within [`Worker::SILENCE`].
 const REPORT: Duration = Duration::from_secs(5);
 /// How often to look for legs whose harness died, and for blocked tasks that can continue.
 const PATROL: Duration = Duration::from_secs(5);
+/// How long a patrol may remove files: reports must not be late for it.
+const SWEEP: Duration = Duration::from_secs(1);
 /// How long a missing need is remembered before it is checked again.
 const LACKING: Duration = Duration::from_secs(30);
 /// How long an available need is remembered before it is checked again.
@@ -123,6 +128,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     let mut troubles = 0;
     while interrupt.count() == 0 {
         systemd.alive();
+        let looked = Instant::now();
         let pause = match work.look(store.as_mut()) {
             Ok(()) => {
                 troubles = 0;
@@ -138,6 +144,9 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
             Err(error) => return Err(error),
         };
         sleep(store.as_mut(), pause, &interrupt);
+        while looked.elapsed() < CALM && interrupt.count() == 0 {
+            std::thread::park_timeout(CALM.saturating_sub(looked.elapsed()).min(CALM / 5));
+        }
     }
     systemd.stopping();
     work.stop(store.as_mut(), &interrupt, &systemd)
@@ -232,16 +241,19 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Removes the files of one finished task from this machine: its work was handed over and delivered. Keeps those of
-    /// tasks that ended otherwise, which may exist nowhere else.
+    /// Removes the files of finished tasks from this machine, for a short while: their work was handed over and
+    /// delivered. Keeps those of tasks that ended otherwise, which may exist nowhere else.
     fn sweep(&self, store: &mut dyn Store) -> Result<(), Error> {
+        let begun = Instant::now();
         for entry in std::fs::read_dir(self.app.runtime.tasks()).into_iter().flatten().flatten() {
+            if begun.elapsed() > SWEEP {
+                break;
+            }
             let task = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok());
             let Some(task) = task else { continue };
             if matches!(store.task(task)?.state, State::Ended { end: End::Done | End::NoImprovement }) {
                 // If this fails, the next call tries again.
                 let _ = acquit_run::workspace::remove_folder(&self.app.runtime.task_folder(task));
-                return Ok(());
             }
         }
         Ok(())
