@@ -104,9 +104,15 @@ const REQUIREMENTS: &[Requirement] = &[
     },
     Requirement {
         name: "PostgreSQL server",
-        find: || postgres_bin().map(|dir| dir.display().to_string()),
+        find: || acquit_testkit::postgres::programs().map(|dir| dir.display().to_string()),
         ways: &[apt("postgresql"), dnf("postgresql-server"), apk("postgresql"), brew("postgresql@17")],
         hint: "install a PostgreSQL server (13 or newer), so that `initdb` and `pg_ctl` are found",
+    },
+    Requirement {
+        name: "iproute2",
+        find: || shell::in_path("ip").zip(shell::in_path("tc")).map(|(ip, _)| ip.display().to_string()),
+        ways: &[apt("iproute2"), dnf("iproute-tc"), apk("iproute2-tc")],
+        hint: "install iproute2 and put `ip` and `tc` into PATH: tests connect hosts in network namespaces with them",
     },
     Requirement {
         name: "npm",
@@ -341,41 +347,6 @@ fn git() -> Option<String> {
 fn new_enough(line: &str) -> bool {
     let mut numbers = line.trim_start_matches("git version ").split('.').map_while(|part| part.parse().ok());
     numbers.next().zip(numbers.next()).is_some_and(|version: (u32, u32)| version >= GIT_AT_LEAST)
-}
-
-/// Returns the directory with `initdb`, `pg_ctl` and `postgres`. Distributions keep them out of `PATH`, in a
-/// directory per version; uses the newest.
-pub(crate) fn postgres_bin() -> Option<PathBuf> {
-    const PARENTS: &[(&str, &str, &str)] = &[
-        ("/usr/lib/postgresql", "", "bin"),
-        ("/usr", "pgsql-", "bin"),
-        ("/usr/libexec", "postgresql", ""),
-        ("/opt/homebrew/opt", "postgresql@", "bin"),
-        ("/usr/local/opt", "postgresql@", "bin"),
-    ];
-    let complete =
-        |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| dir.join(name).is_file());
-    let in_path = shell::in_path("initdb").and_then(|initdb| {
-        // A link in PATH may stand alone; the other programs are beside its target.
-        let real = initdb.canonicalize().ok()?;
-        real.parent().map(PathBuf::from)
-    });
-    if let Some(dir) = in_path.filter(complete) {
-        return Some(dir);
-    }
-    let mut versions: Vec<(u32, PathBuf)> = PARENTS
-        .iter()
-        .filter_map(|(parent, prefix, below)| Some((std::fs::read_dir(parent).ok()?, prefix, below)))
-        .flat_map(|(entries, prefix, below)| {
-            entries.flatten().filter_map(move |entry| {
-                let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
-                Some((version, entry.path().join(below)))
-            })
-        })
-        .filter(|(_, dir)| complete(dir))
-        .collect();
-    versions.sort();
-    versions.pop().map(|(_, dir)| dir)
 }
 
 /// Finds a Python that runs aider and can create an environment. Tries the system's first: every sandbox shows them,

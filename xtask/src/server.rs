@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use crate::scratch::{self, Medium};
-use crate::{Stop, require, shell};
+use crate::{Stop, shell};
 
 /// Runs as the user that owns the cluster. `$1` is the directory, `$2` the path of the server's programs.
 ///
@@ -52,11 +52,13 @@ pub(crate) struct Server {
     /// URL of its maintenance database, as user `acquit`, who may create others.
     pub(crate) url: String,
     pub(crate) medium: Medium,
+    log: std::path::PathBuf,
 }
 
 impl Server {
     pub(crate) fn start() -> Result<Self, Stop> {
-        let bin = require::postgres_bin().ok_or_else(|| Stop("no PostgreSQL server was found".to_owned()))?;
+        let bin = acquit_testkit::postgres::programs()
+            .ok_or_else(|| Stop("no PostgreSQL server was found".to_owned()))?;
         // Only the owner (and root) may enter the directory: anyone who reaches the socket is a superuser of the
         // server.
         let (dir, medium) = scratch::folder("acquit-postgres-")?;
@@ -74,9 +76,14 @@ impl Server {
         let supervisor = command.spawn().map_err(Stop::doing("start PostgreSQL"))?;
         // From here on the supervisor removes the directory: it outlives us if we are killed.
         let dir = dir.keep();
-        let mut server = Self { supervisor, url: url(&dir), medium };
+        let mut server = Self { supervisor, url: url(&dir), medium, log: dir.join("log") };
         server.wait_until_ready()?;
         Ok(server)
+    }
+
+    /// Returns what the server has logged so far.
+    pub(crate) fn log(&self) -> Result<String, Stop> {
+        std::fs::read_to_string(&self.log).map_err(Stop::doing("read the log of PostgreSQL"))
     }
 
     /// Waits for the supervisor's only output: `ready`, or the end of the log. `pg_ctl -t` limits this wait.

@@ -4,16 +4,22 @@
 //! then fails under `cargo xtask test`, and is skipped with a message under plain `cargo test`.
 
 pub mod agents;
+pub mod border;
 pub mod forge;
 pub mod gauge;
+pub mod history;
 #[cfg(target_os = "linux")]
 pub mod hostile;
 pub mod model;
 pub mod need;
+#[cfg(target_os = "linux")]
+pub mod network;
 pub mod packages;
 pub mod postgres;
 pub mod proxy;
 pub mod receiver;
+#[cfg(target_os = "linux")]
+pub mod replicated;
 pub mod repo;
 pub mod runner;
 pub mod tls;

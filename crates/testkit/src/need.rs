@@ -48,18 +48,21 @@ pub fn program(name: &str, reason: &str) -> Option<PathBuf> {
     or_skip(find(name), &format!("the program `{name}`"), reason)
 }
 
+/// Prints that a test is skipped, strict or not: for what only some users may do, and nobody can install.
+pub fn skip(requirement: &str, reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test").to_owned();
+    // Bypass the test harness, which shows a test's output only when it fails.
+    let line = format!("skipped: {test}: {requirement} is missing, needed for: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
 #[track_caller]
 fn decide<T>(found: Option<T>, requirement: &str, reason: &str, missing: Missing) -> Option<T> {
     if found.is_none() {
-        let thread = std::thread::current();
-        let test = thread.name().unwrap_or("a test").to_owned();
         match missing {
             Missing::Fails => panic!("{requirement} is missing, needed for: {reason}"),
-            // Bypass the test harness, which shows a test's output only when it fails.
-            Missing::Skips => {
-                let line = format!("skipped: {test}: {requirement} is missing, needed for: {reason}\n");
-                let _ = std::io::stderr().write_all(line.as_bytes());
-            }
+            Missing::Skips => skip(requirement, reason),
         }
     }
     found

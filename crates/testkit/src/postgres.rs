@@ -4,6 +4,7 @@
 //! run in parallel, and is dropped with its [`Database`], even if clients are still connected.
 #![allow(clippy::disallowed_methods, reason = "which server the tests have stands in the environment")]
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use postgres::error::SqlState;
@@ -57,6 +58,11 @@ impl Database {
         let done = Client::connect(&self.url, NoTls).and_then(|mut client| client.execute(sql, &[]));
         done.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
     }
+}
+
+/// Returns the number that a query of the database at this URL gives.
+pub fn number(url: &str, sql: &str) -> Result<i64, postgres::Error> {
+    Client::connect(url, NoTls)?.query_one(sql, &[]).map(|row| row.get(0))
 }
 
 /// A role without rights, with the same server and database, which is dropped with this value.
@@ -127,6 +133,41 @@ pub fn database() -> Database {
     let server =
         std::env::var(SERVER).unwrap_or_else(|_| panic!("{SERVER} is not set: ask `url_or_skip` first"));
     Database::on(&server).unwrap_or_else(|error| panic!("failed to create a database: {error:?}"))
+}
+
+/// Returns the directory with `initdb`, `pg_ctl` and `postgres`. Distributions keep them out of `PATH`, in a
+/// directory per version; uses the newest.
+pub fn programs() -> Option<PathBuf> {
+    const PARENTS: &[(&str, &str, &str)] = &[
+        ("/usr/lib/postgresql", "", "bin"),
+        ("/usr", "pgsql-", "bin"),
+        ("/usr/libexec", "postgresql", ""),
+        ("/opt/homebrew/opt", "postgresql@", "bin"),
+        ("/usr/local/opt", "postgresql@", "bin"),
+    ];
+    let complete =
+        |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| dir.join(name).is_file());
+    let in_path = need::find("initdb").and_then(|initdb| {
+        // A link in PATH may stand alone; the other programs are beside its target.
+        let real = initdb.canonicalize().ok()?;
+        real.parent().map(PathBuf::from)
+    });
+    if let Some(dir) = in_path.filter(complete) {
+        return Some(dir);
+    }
+    let mut versions: Vec<(u32, PathBuf)> = PARENTS
+        .iter()
+        .filter_map(|(parent, prefix, below)| Some((std::fs::read_dir(parent).ok()?, prefix, below)))
+        .flat_map(|(entries, prefix, below)| {
+            entries.flatten().filter_map(move |entry| {
+                let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
+                Some((version, entry.path().join(below)))
+            })
+        })
+        .filter(|(_, dir)| complete(dir))
+        .collect();
+    versions.sort();
+    versions.pop().map(|(_, dir)| dir)
 }
 
 /// Replaces the database in a URL: the part between the first `/` after the host and the `?`.
