@@ -4,8 +4,13 @@
 mod common;
 #[path = "faults/crashes.rs"]
 mod crashes;
+#[cfg(target_os = "linux")]
+#[path = "faults/hosts/mod.rs"]
+mod hosts;
 #[path = "faults/kills.rs"]
 mod kills;
+#[path = "faults/on_postgres.rs"]
+mod on_postgres;
 #[path = "faults/outage.rs"]
 mod outage;
 #[path = "faults/story.rs"]

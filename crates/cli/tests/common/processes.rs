@@ -31,6 +31,44 @@ pub(crate) fn marked(mark: &str) -> Vec<(u32, String)> {
     found
 }
 
+/// The numbers of all processes.
+fn all() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").expect("the process table").flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A process and everything that it started, and so on.
+pub(crate) fn descendants(first: u32) -> Vec<u32> {
+    let parent = |pid: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let parents: Vec<(u32, u32)> = all().into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut found = vec![first];
+    let mut at = 0;
+    while at < found.len() {
+        let above = found[at];
+        found.extend(parents.iter().filter(|(_, parent)| *parent == above).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    found
+}
+
+/// Processes whose arguments are such.
+pub(crate) fn with_arguments(is: &dyn Fn(&str) -> bool) -> Vec<u32> {
+    let line = |pid: &u32| {
+        let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    all().into_iter().filter(|pid| is(&line(pid))).collect()
+}
+
+/// Whether the process, or one that it descends from, has the mark.
+pub(crate) fn is_of(pid: u32, mark: &str) -> bool {
+    let marked: Vec<u32> = marked(mark).into_iter().map(|(pid, _)| pid).collect();
+    marked.contains(&pid) || marked.iter().any(|first| descendants(*first).contains(&pid))
+}
+
 /// Ends every process that has the mark.
 pub(crate) fn end(mark: &str) {
     for (pid, _) in marked(mark) {

@@ -37,10 +37,10 @@ step = [
 const SOON: Duration = Duration::from_secs(50);
 
 /// Numbers that look random and are the same every time.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
@@ -99,7 +99,7 @@ fn described(path: &Path) -> String {
 }
 
 /// What should not be there once every task is over: workspaces, homes of agents, locks and temporary files.
-fn left(sandbox: &Sandbox) -> Vec<String> {
+pub(crate) fn left(sandbox: &Sandbox) -> Vec<String> {
     fn gather(folder: &Path, into: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
