@@ -44,6 +44,8 @@ cargo xtask: the chores of this repository
                                   parse     parsing agent output
                                   tasks     a task after 5,000 others, beside one after ten (15 minutes)
                                   pages     the dashboard with 10,000 tasks
+                                  claims    claiming a leg: with 10 million events, and beside pgbench
+                                  recovery  1,000 legs in flight, everything killed, the daemon started again
                                   sandbox   starting a program, and compiling and testing a crate, inside and outside
                                 --json      print one JSON object
                                 --brief     run every step once with the debug build, in seconds

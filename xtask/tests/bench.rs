@@ -53,6 +53,16 @@ fn the_benchmark_of_pages_runs() {
     runs("pages");
 }
 
+#[test]
+fn the_benchmark_of_claims_runs() {
+    runs("claims");
+}
+
+#[test]
+fn the_benchmark_of_recovery_runs() {
+    runs("recovery");
+}
+
 /// A new benchmark must be tested here too.
 #[test]
 fn no_benchmark_is_forgotten() {
@@ -60,7 +70,7 @@ fn no_benchmark_is_forgotten() {
         Command::new(env!("CARGO_BIN_EXE_xtask")).args(["bench", "none"]).output().expect("xtask starts");
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(
-        said.contains("there is no benchmark `none`: leg, handoff, ingest, sandbox, parse, tasks, pages"),
+        said.contains("there is no benchmark `none`: leg, handoff, ingest, sandbox, parse, tasks, pages, claims, recovery"),
         "{said}"
     );
 }

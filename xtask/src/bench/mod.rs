@@ -4,6 +4,7 @@
 //! plain means, and a target for the ratio of our figure to it.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
+mod claims;
 mod handoff;
 pub(crate) mod ingest;
 mod leg;
@@ -11,6 +12,7 @@ mod measure;
 mod pages;
 mod parse;
 mod project;
+mod recovery;
 mod sandbox;
 mod tasks;
 
@@ -100,6 +102,15 @@ impl Setting<'_> {
 
     /// Returns a command for a program of `crates/run/examples` that measures by itself.
     fn example(&self, name: &str) -> Command {
+        self.example_of("acquit-run", name)
+    }
+
+    /// Returns the same of `crates/store/examples`.
+    fn store_example(&self, name: &str) -> Command {
+        self.example_of("acquit-store", name)
+    }
+
+    fn example_of(&self, package: &str, name: &str) -> Command {
         match self.size {
             Size::Full => shell::cargo(&[
                 "run",
@@ -107,7 +118,7 @@ impl Setting<'_> {
                 "dist",
                 "--quiet",
                 "--package",
-                "acquit-run",
+                package,
                 "--example",
                 name,
                 "--",
@@ -119,7 +130,7 @@ impl Setting<'_> {
 
 /// A benchmark.
 type Run = fn(Setting<'_>) -> Result<Vec<Row>, Stop>;
-const ALL: [(&str, Run); 7] = [
+const ALL: [(&str, Run); 9] = [
     ("leg", leg::run),
     ("handoff", handoff::run),
     ("ingest", ingest::run),
@@ -127,6 +138,8 @@ const ALL: [(&str, Run); 7] = [
     ("parse", parse::run),
     ("tasks", tasks::run),
     ("pages", pages::run),
+    ("claims", claims::run),
+    ("recovery", recovery::run),
 ];
 
 /// Runs one benchmark in a scratch directory. Fails if a target is missed or cannot be measured. Brief runs have no
@@ -161,9 +174,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Stop> {
 fn debug_build() -> Result<PathBuf, Stop> {
     let own = std::env::current_exe().map_err(Stop::doing("find this program"))?;
     let acquit = own.with_file_name("acquit");
-    let examples = ["start", "parse"].map(|name| own.with_file_name("examples").join(name));
+    let examples = ["start", "parse", "claims"].map(|name| own.with_file_name("examples").join(name));
     if !acquit.is_file() || examples.iter().any(|example| !example.is_file()) {
-        let packages = ["build", "--package", "acquit", "--package", "acquit-run", "--bins", "--examples"];
+        let packages = ["acquit", "acquit-run", "acquit-store"].map(|name| ["--package", name]).concat();
+        let packages = [&["build", "--bins", "--examples"][..], &packages].concat();
         if !shell::succeeds(&mut shell::cargo(&packages))? {
             return Err(Stop(format!("cargo {} failed", packages.join(" "))));
         }
