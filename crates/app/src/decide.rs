@@ -62,13 +62,26 @@ impl App {
             match store.commit(commit) {
                 Err(store::Error::Conflict(_)) if attempt < TRIES => {}
                 done => {
-                    let task = done?;
+                    let (was_over, task) = (is_over(&task), done?);
                     acquit_run::ended::clean_up(&self.runtime, store, &task)?;
+                    if was_over && !is_over(&task) {
+                        self.send_again(store, &task)?;
+                    }
                     return Ok(task);
                 }
             }
         }
         unreachable!("the loop returns at its last try")
+    }
+
+    /// Sends what workers need for a task that goes on after a cleanup. If this fails, the next cleanup tries again.
+    fn send_again(&self, store: &mut dyn Store, task: &Task) -> Result<(), Error> {
+        let definition = store.definition(task.id())?;
+        if let Err(error) = acquit_run::fleet::send_again(&self.runtime, store, task, &definition) {
+            let words = acquit_run::harness::chain(&error);
+            self.warn(format!("workers cannot take {}: failed to {words}", task.id()));
+        }
+        Ok(())
     }
 
     /// Cancels a task. Ends it right here if no harness would.
@@ -83,6 +96,10 @@ impl App {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn is_over(task: &Task) -> bool {
+    matches!(task.state, State::Ended { .. })
 }
 
 /// Returns the error of an input that a task does not accept, with the state as lists show it: a task that no harness

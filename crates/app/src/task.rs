@@ -6,11 +6,11 @@ use std::path::Path;
 use acquit_core::change::Change;
 use acquit_core::config::Config;
 use acquit_core::decide::{Input, decide};
-use acquit_core::definition::{Author, Chosen, Definition};
+use acquit_core::definition::{Author, Chosen, Definition, Travel};
 use acquit_core::ids::TaskId;
 use acquit_core::night::key;
 use acquit_core::prompt::REPO_URL;
-use acquit_core::store::Store;
+use acquit_core::store::{self, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish};
 use acquit_core::workflow::Workflow;
 use acquit_run::base;
@@ -24,6 +24,9 @@ use crate::app::App;
 use crate::error::Error;
 use crate::options::{Limits, Means, begin_with, check_model, take_chosen};
 use crate::project::Project;
+
+/// How often to send the start of a task when a cleanup removes it in between.
+const TRIES: u32 = 3;
 
 /// A task to create.
 #[derive(Clone, Debug, Default)]
@@ -149,8 +152,7 @@ impl App {
         if source.is_taken(git, own, id, &branch)? {
             branch = format!("{branch}-{own}");
         }
-        let sent: Vec<_> = std::iter::once(&base.commit).chain(work.as_ref()).collect();
-        let travel = fleet::send_base(&self.runtime, store, &source, &project.config, id, &sent)?;
+        let sent: Vec<CommitId> = std::iter::once(&base.commit).chain(work.as_ref()).cloned().collect();
         let seed = Seed {
             id,
             wish: Wish {
@@ -176,26 +178,49 @@ impl App {
             branch,
             created: (self.runtime.now)(),
         };
-        let definition = Definition {
+        let mut definition = Definition {
             form: Definition::FORM,
             workflow,
             config: project.config,
             instructions: project.instructions,
             author: Author { name: author.name().to_owned(), email: author.email().to_owned() },
-            source: Some(source.into()),
+            source: Some(source.clone().into()),
             chosen,
-            travel,
+            travel: Travel::default(),
         };
-        trusted_definitions::keep(&self.runtime, id, &definition).map_err(|source| Error::File {
-            doing: "write to",
-            path: self.runtime.task_folder(id),
-            source,
-        })?;
         let task = Task::new(seed.clone());
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
         let next = decide(&task, &definition.workflow, Input::Begin);
         changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
-        Ok(store.create(&definition, &changes, &by)?)
+        for attempt in 1.. {
+            match self.send_and_create(store, &source, &sent, &mut definition, &changes, &by) {
+                Err(error) if is_removed(&error) && attempt < TRIES => {}
+                done => return done,
+            }
+        }
+        unreachable!("the loop returns at its last try")
+    }
+
+    /// Sends the start of a task to other machines and creates the task. Fails if a cleanup removes in between what was sent earlier.
+    fn send_and_create(
+        &self,
+        store: &mut dyn Store,
+        source: &Source,
+        commits: &[CommitId],
+        definition: &mut Definition,
+        changes: &[Change],
+        by: &Actor,
+    ) -> Result<Task, Error> {
+        let Some(Change::Created { seed }) = changes.first() else { unreachable!("a task is created first") };
+        let commits: Vec<&CommitId> = commits.iter().collect();
+        definition.travel =
+            fleet::send_base(&self.runtime, store, source, &definition.config, seed.id, &commits)?;
+        trusted_definitions::keep(&self.runtime, seed.id, definition).map_err(|source| Error::File {
+            doing: "write to",
+            path: self.runtime.task_folder(seed.id),
+            source,
+        })?;
+        Ok(store.create(definition, changes, by)?)
     }
 
     /// Marks the repository of a task whose base is not part of the project's own base branch: setup runs code of the
@@ -244,6 +269,13 @@ impl App {
         }
         Ok(base)
     }
+}
+
+fn is_removed(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Store(store::Error::Removed(_)) | Error::Fleet(fleet::Error::Store(store::Error::Removed(_)))
+    )
 }
 
 /// Rejects a variable that neither the workflow nor the project has: no text could use it.

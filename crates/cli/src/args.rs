@@ -336,7 +336,7 @@ pub enum Verb {
     /// Remove workspaces that are no longer needed, and show disk use.
     ///
     /// Removes workspaces of finished tasks at once, and those of failed or cancelled tasks after the time set in `[retention]`. Saves
-    /// everything in them to private refs first. `acquit serve` does this automatically.
+    /// everything in them to private refs first. Does the same with what a store has for workers. `acquit serve` does this automatically.
     #[command(
         after_help = "Examples:\n  acquit clean --dry-run   # what there is, and what would go\n  acquit clean --json"
     )]
@@ -344,6 +344,9 @@ pub enum Verb {
         /// Show what would be removed.
         #[arg(long)]
         dry_run: bool,
+        /// Also remove from the store what ended tasks of other machines left there, though it may be nowhere else.
+        #[arg(long)]
+        others: bool,
         /// The daemon's process, with which this one ends.
         #[arg(long, hide = true)]
         parent: Option<u32>,

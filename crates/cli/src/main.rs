@@ -17,6 +17,7 @@ use acquit_core::event::Level;
 use acquit_core::ids::LegId;
 use acquit_core::sandbox::Mode;
 use acquit_core::time::Timestamp;
+use acquit_run::fleet::Whose;
 use acquit_run::process::contain::Launcher;
 use clap::Parser;
 
@@ -177,7 +178,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
                 Ok(Exit::Done)
             }
         }
-        Verb::Clean { dry_run, parent, tasks } => {
+        Verb::Clean { dry_run, others, parent, tasks } => {
             if let Some(parent) = parent {
                 match (acquit_run::process::end_with(parent), tasks.as_slice()) {
                     (true, []) => serve::tidy(&cli.app)?,
@@ -188,7 +189,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             }
             let wish =
                 if dry_run { acquit_run::retention::Wish::Look } else { acquit_run::retention::Wish::Clean };
-            verbs::clean::clean(&cli, wish)
+            verbs::clean::clean(&cli, wish, if others { Whose::Everyones } else { Whose::Own })
         }
         Verb::Backup { file } => verbs::store::backup(&cli, &file),
         Verb::Restore { file } => verbs::store::restore(&cli, &file),

@@ -8,6 +8,8 @@
 )]
 
 mod common;
+#[path = "fleet/retention.rs"]
+mod retention;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

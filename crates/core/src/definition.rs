@@ -43,6 +43,9 @@ pub struct Travel {
     /// The key by which the store has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
+    /// A parcel of it, when the task was made. They are removed together, so if this one is there, all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parcel: Option<i64>,
     /// Why it stays where it is, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,

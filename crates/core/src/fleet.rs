@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Adapter, Config};
 use crate::definition::Definition;
 use crate::ids::{BadId, LegId, Name, TaskId};
+use crate::leg::Hold;
 use crate::time::Timestamp;
 use crate::workflow::{AgentWork, Stage, Work};
 
@@ -251,6 +252,29 @@ pub struct StoredParcel {
     /// What it is.
     #[serde(flatten)]
     pub parcel: Parcel,
+}
+
+/// What a parcel is sent under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// The fence of the leg that leaves it.
+    Leg(Hold),
+    /// For what tasks are made with: a parcel of the same repository that must still be there, because this one has only what those there
+    /// lack. `None` if it needs none of them.
+    Base(Option<i64>),
+}
+
+/// What the store has of a task, or for the tasks of a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The repository.
+    pub repository: String,
+    /// The task whose legs left it; `None` for what tasks were made with.
+    pub task: Option<TaskId>,
+    /// How many parcels it is.
+    pub parcels: u64,
+    /// Their size.
+    pub bytes: u64,
 }
 
 /// Which parcels are asked for.

@@ -52,6 +52,9 @@ pub enum Error {
     /// The task does not exist.
     #[error("there is no task {0}")]
     NoTask(TaskId),
+    /// What a task needs of this repository was removed from the store. Send it again.
+    #[error("the repository {0} was removed from the store meanwhile")]
+    Removed(String),
     /// A newer acquit wrote this store.
     #[error("the store has version {found}, and this acquit knows only {known}")]
     Newer {
@@ -107,6 +110,7 @@ impl Error {
             Self::Conflict(_)
             | Self::Fenced(_)
             | Self::NoTask(_)
+            | Self::Removed(_)
             | Self::Newer { .. }
             | Self::Corrupt { .. }
             | Self::Database { .. } => None,
@@ -219,7 +223,8 @@ pub trait Store: Ledger + Fleet {
     /// Reserves a unique task id. Unused ids are never reused.
     fn reserve(&mut self) -> Result<TaskId>;
 
-    /// Stores a new task. `changes` start with [`Change::Created`]; folding them gives the task.
+    /// Stores a new task. `changes` start with [`Change::Created`]; folding them gives the task. Fails with
+    /// [`Error::Removed`] if the store no longer has its repository.
     fn create(&mut self, definition: &Definition, changes: &[Change], by: &Actor) -> Result<Task>;
 
     /// Returns the current task.

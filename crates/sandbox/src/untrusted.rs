@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 pub use crate::removal::{remove, size};
@@ -37,8 +37,8 @@ pub fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
     Ok(here)
 }
 
-/// Writes a new file below `root` without following symlinks at any level. Replaces what was there; for a symlink, the
-/// link itself and not its target.
+/// Writes a new file below `root` without following symlinks at any level, whole or not at all. Replaces what was
+/// there; for a symlink, the link itself and not its target.
 pub fn put_below(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let mut here: OwnedFd = rustix::fs::open(root, folder, Mode::empty())?;
@@ -52,13 +52,20 @@ pub fn put_below(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> io::Resul
             here = openat(&here, name, folder, Mode::empty())?;
             continue;
         }
-        match unlinkat(&here, name, AtFlags::empty()) {
+        let aside = format!(".acquit-{}", std::process::id());
+        match unlinkat(&here, aside.as_str(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
         let new = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::CREATE | OFlags::EXCL;
-        let file = openat(&here, name, new, mode)?;
-        return File::from(file).write_all(bytes);
+        let file = openat(&here, aside.as_str(), new, mode)?;
+        let written = File::from(file).write_all(bytes);
+        let put = written.and_then(|()| Ok(renameat(&here, aside.as_str(), &here, name)?));
+        if put.is_err() {
+            // It is of no use to anybody.
+            let _ = unlinkat(&here, aside.as_str(), AtFlags::empty());
+        }
+        return put;
     }
     Err(io::Error::other("the path has no name"))
 }

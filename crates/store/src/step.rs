@@ -30,6 +30,9 @@ pub(crate) fn create(
         TxError::corrupt("history of a new task", "it does not begin with the task's creation")
     })?;
     task.version = 1;
+    if let (Some(repository), Some(parcel)) = (&definition.travel.repository, definition.travel.parcel) {
+        must_have(tables.keep_parcel(parcel)?, repository)?;
+    }
     tables.insert_task(&TaskRow::of(&task, now)?, &DefinitionRow::of(definition)?)?;
     move_legs(tables, now, &task, changes, None)?;
     tables.append(key(task.id()), &events(now, changes, by)?)?;
@@ -165,6 +168,14 @@ pub(crate) fn must_hold(touched: Touched, leg: LegId) -> Result<()> {
     match touched {
         Touched::Row => Ok(()),
         Touched::Nothing => Err(Error::Fenced(leg).into()),
+    }
+}
+
+/// Returns an error if the parcel was not found: then the store no longer has the repository.
+pub(crate) fn must_have(touched: Touched, repository: &str) -> Result<()> {
+    match touched {
+        Touched::Row => Ok(()),
+        Touched::Nothing => Err(Error::Removed(repository.to_owned()).into()),
     }
 }
 

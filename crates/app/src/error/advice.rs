@@ -161,9 +161,9 @@ impl Error {
             ),
             Self::OtherStore { .. } => internal("run the command again"),
             Self::Worker(refused) => usage(refused.hint()),
-            Self::Fleet(acquit_run::fleet::Error::Missing { .. }) => {
-                internal("create the task again on the machine that has its repository")
-            }
+            Self::Fleet(acquit_run::fleet::Error::Missing { .. }) => internal(
+                "run `acquit clean` on the machine that has its repository: it sends what is missing",
+            ),
             Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => internal(
                 "run the task on the machine that created it; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)",
             ),

@@ -1,8 +1,10 @@
-//! Removes unneeded workspaces in a separate process, when the machine is idle.
+//! Removes unneeded workspaces, and what workers no longer need from the store, in a separate process, when the machine
+//! is idle.
 
 use std::time::{Duration, Instant};
 
 use acquit_core::store::Store;
+use acquit_run::fleet::{self, Whose};
 use acquit_run::process::Detached;
 use acquit_run::retention::{self, Verdict, Wish};
 
@@ -95,6 +97,23 @@ pub fn tidy(app: &App) -> Result<(), Error> {
                 log(app, "clean", &format!("{}: its workspace is kept: failed to {words}", entry.task));
             }
             Verdict::Removable | Verdict::Needed | Verdict::Until(_) => {}
+        }
+    }
+    for kept in fleet::sweep(&app.runtime, store.as_mut(), &home.config.retention, Wish::Clean, Whose::Own)? {
+        let what = kept.held.task.map_or_else(|| kept.held.repository.clone(), |task| task.to_string());
+        match kept.verdict {
+            fleet::Verdict::Removed => {
+                let size = size::shown(kept.held.bytes);
+                log(app, "clean", &format!("{what}: removed from the store, {size}"));
+            }
+            fleet::Verdict::Refused(trouble) => {
+                let words = acquit_run::harness::chain(&trouble);
+                log(app, "clean", &format!("{what}: stays in the store: failed to {words}"));
+            }
+            fleet::Verdict::Removable
+            | fleet::Verdict::Needed
+            | fleet::Verdict::Until(_)
+            | fleet::Verdict::Elsewhere => {}
         }
     }
     Ok(())

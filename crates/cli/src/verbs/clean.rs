@@ -1,9 +1,11 @@
-//! `acquit clean`: lists workspaces with their disk usage, and removes those that are no longer needed.
+//! `acquit clean`: lists workspaces, and what the store has for workers, with their size, and removes what is no longer
+//! needed.
 
 use acquit_core::time::{Span, Timestamp};
+use acquit_run::fleet::{self, Kept, Whose};
 use acquit_run::layers;
 use acquit_run::retention::{self, Entry, Verdict, Wish};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -12,20 +14,28 @@ use acquit_app::Error;
 use acquit_app::serve::Home;
 use acquit_app::size;
 
-/// Removes workspaces, or only reports what it would remove.
-pub fn clean(cli: &Cli, wish: Wish) -> Result<Exit, Error> {
+/// Words for what is removed, would be removed and stays.
+const REMOVED: &str = "removed";
+const WOULD_GO: &str = "would go";
+const STAYS: &str = "stays";
+
+/// Removes what is no longer needed, or only reports what it would remove.
+pub fn clean(cli: &Cli, wish: Wish, whose: Whose) -> Result<Exit, Error> {
     let home = Home::read(&cli.app)?;
     let mut store = cli.app.store()?;
     let now = store.now()?;
-    let entries = retention::sweep(&cli.app.runtime, store.as_mut(), &home.config.retention, wish)?;
+    let (runtime, rule) = (&cli.app.runtime, &home.config.retention);
+    let entries = retention::sweep(runtime, store.as_mut(), rule, wish)?;
+    let kept = fleet::sweep(runtime, store.as_mut(), rule, wish, whose)?;
     let printer = cli.printer;
-    let (layers, bytes) = layers::sweep(&cli.app.runtime, wish);
+    let (layers, bytes) = layers::sweep(runtime, wish);
     if printer.json {
-        let one = |entry: &Entry| {
-            let (word, why) = words(entry, now);
-            json!({ "task": entry.task, "state": entry.state, "bytes": entry.bytes, "workspace": word, "why": why })
-        };
-        printer.json(&entries.iter().map(one).collect::<Vec<_>>());
+        let all: Vec<Value> = entries
+            .iter()
+            .map(|entry| workspace(entry, now))
+            .chain(kept.iter().map(|kept| parcels(kept, now)))
+            .collect();
+        printer.json(&all);
         return Ok(Exit::Done);
     }
     if layers > 0 {
@@ -33,44 +43,100 @@ pub fn clean(cli: &Cli, wish: Wish) -> Result<Exit, Error> {
             format!("setup layers: {layers}, {}; one that is not used for 14 days goes", size::shown(bytes));
         printer.say(&words);
     }
+    show_parcels(cli, &kept, wish, now);
     if entries.is_empty() {
         printer.say("no task has a workspace");
         return Ok(Exit::Done);
     }
     let row = |entry: &Entry| {
-        let (word, why) = words(entry, now);
-        let what = if why.is_empty() { word.to_owned() } else { format!("{word}: {why}") };
+        let what = joined(words(entry, now));
         vec![entry.task.to_string(), entry.state.to_owned(), size::shown(entry.bytes), what]
     };
     let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
     for line in table::lines(&["TASK", "STATE", "SIZE", "WORKSPACE"], &rows, &[2]) {
         printer.data(&text::visible(&line));
     }
-    let sum =
-        |wanted: &str| entries.iter().filter(|one| words(one, now).0 == wanted).map(|one| one.bytes).sum();
-    let (removed, would) = (sum("removed"), sum("would go"));
-    let left = entries.iter().map(|entry| entry.bytes).sum::<u64>().saturating_sub(removed);
-    let went = if wish == Wish::Clean {
-        format!("{} removed", size::shown(removed))
-    } else {
-        format!("{} would go", size::shown(would))
-    };
+    let all: Vec<_> = entries.iter().map(|entry| (words(entry, now).0, entry.bytes)).collect();
     printer.say(&format!(
-        "{went}, {} in use; what was in them is in refs/acquit/attempts/ of the repositories",
-        size::shown(left)
+        "{}; what was in them is in refs/acquit/attempts/ of the repositories",
+        sum(&all, wish, "in use")
     ));
     Ok(Exit::Done)
 }
 
+/// Shows what the store has for workers.
+fn show_parcels(cli: &Cli, kept: &[Kept], wish: Wish, now: Timestamp) {
+    if kept.is_empty() {
+        return;
+    }
+    let row = |kept: &Kept| {
+        let task = kept.held.task.map_or_else(|| "-".to_owned(), |task| task.to_string());
+        let what = joined(parcel_words(kept, now));
+        vec![task, kept.held.repository.clone(), size::shown(kept.held.bytes), what]
+    };
+    let rows: Vec<Vec<String>> = kept.iter().map(row).collect();
+    for line in table::lines(&["TASK", "REPOSITORY", "SIZE", "IN THE STORE"], &rows, &[2]) {
+        cli.printer.data(&text::visible(&line));
+    }
+    let all: Vec<_> = kept.iter().map(|kept| (parcel_words(kept, now).0, kept.held.bytes)).collect();
+    cli.printer.say(&format!("{}, for workers", sum(&all, wish, "in the store")));
+}
+
+/// Sums up sizes in words.
+fn sum(all: &[(&str, u64)], wish: Wish, place: &str) -> String {
+    let of =
+        |wanted: &str| all.iter().filter(|(word, _)| *word == wanted).map(|(_, bytes)| bytes).sum::<u64>();
+    let left = all.iter().map(|(_, bytes)| bytes).sum::<u64>().saturating_sub(of(REMOVED));
+    let went = if wish == Wish::Clean {
+        format!("{} removed", size::shown(of(REMOVED)))
+    } else {
+        format!("{} would go", size::shown(of(WOULD_GO)))
+    };
+    format!("{went}, {} {place}", size::shown(left))
+}
+
+fn workspace(entry: &Entry, now: Timestamp) -> Value {
+    let (word, why) = words(entry, now);
+    json!({ "task": entry.task, "state": entry.state, "bytes": entry.bytes, "workspace": word, "why": why })
+}
+
+fn parcels(kept: &Kept, now: Timestamp) -> Value {
+    let (word, why) = parcel_words(kept, now);
+    json!({ "task": kept.held.task, "state": kept.state, "repository": kept.held.repository, "bytes": kept.held.bytes,
+        "parcels": kept.held.parcels, "store": word, "why": why })
+}
+
+fn joined((word, why): (&str, String)) -> String {
+    if why.is_empty() { word.to_owned() } else { format!("{word}: {why}") }
+}
+
 fn words(entry: &Entry, now: Timestamp) -> (&'static str, String) {
     match &entry.verdict {
-        Verdict::Removed => ("removed", String::new()),
-        Verdict::Removable => ("would go", String::new()),
-        Verdict::Needed => ("stays", "the task is not over".to_owned()),
-        Verdict::Until(moment) => {
-            let left = u64::try_from(moment.since(now).as_millis()).unwrap_or(u64::MAX);
-            ("stays", format!("it may be tried again; goes in {}", Span::from(left)))
-        }
-        Verdict::Refused(trouble) => ("stays", format!("failed to {}", acquit_run::harness::chain(trouble))),
+        Verdict::Removed => (REMOVED, String::new()),
+        Verdict::Removable => (WOULD_GO, String::new()),
+        Verdict::Needed => (STAYS, "the task is not over".to_owned()),
+        Verdict::Until(moment) => (STAYS, until(*moment, now)),
+        Verdict::Refused(trouble) => (STAYS, format!("failed to {}", acquit_run::harness::chain(trouble))),
     }
+}
+
+fn parcel_words(kept: &Kept, now: Timestamp) -> (&'static str, String) {
+    match &kept.verdict {
+        fleet::Verdict::Removed => (REMOVED, String::new()),
+        fleet::Verdict::Removable => (WOULD_GO, String::new()),
+        fleet::Verdict::Needed if kept.held.task.is_none() => (STAYS, "tasks need it".to_owned()),
+        fleet::Verdict::Needed => (STAYS, "the task is not over".to_owned()),
+        fleet::Verdict::Until(moment) => (STAYS, until(*moment, now)),
+        fleet::Verdict::Elsewhere => {
+            (STAYS, "the machine that the task was made on saves it first; see --others".to_owned())
+        }
+        fleet::Verdict::Refused(trouble) => {
+            (STAYS, format!("failed to {}", acquit_run::harness::chain(trouble)))
+        }
+    }
+}
+
+fn until(moment: Timestamp, now: Timestamp) -> String {
+    let left = u64::try_from(moment.since(now).as_millis()).unwrap_or(u64::MAX);
+    format!("it may be tried again; goes in {}", Span::from(left))
 }

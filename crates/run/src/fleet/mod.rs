@@ -12,13 +12,15 @@ mod definition;
 mod offer;
 mod parcels;
 mod repository;
+mod sweep;
 
 pub use definition::worker_definition;
 pub(crate) use offer::has_program;
 pub use offer::{Offered, offer};
 pub(crate) use parcels::send_leg;
-pub use parcels::{fetch_files, local_task, receive, send_base};
+pub use parcels::{fetch_files, local_task, receive, send_again, send_base};
 pub use repository::clone;
+pub use sweep::{Kept, Verdict, Whose, sweep};
 
 /// Why something could not be sent or received. Messages continue a sentence that starts with "failed to".
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use acquit_core::artifact::Artifact;
 use acquit_core::config::Config;
 use acquit_core::definition::{Definition, Travel};
 use acquit_core::event::Level;
-use acquit_core::fleet::{Content, Parcel, Parcels, StoredParcel};
+use acquit_core::fleet::{Content, Parcel, Parcels, StoredParcel, Under};
 use acquit_core::ids::TaskId;
 use acquit_core::leg::{Ending, Report};
 use acquit_core::store::Store;
@@ -21,6 +21,7 @@ use crate::git::{self, CommitId, Git, ObjectFormat, Source};
 use crate::leg::LegContext;
 use crate::process::CAPTURE_OUTPUT;
 use crate::runtime::{Runtime, make_private};
+use crate::trusted_definitions;
 use crate::untrusted;
 use crate::workspace::Workspace;
 
@@ -46,7 +47,7 @@ pub fn send_base(
     if !runtime.shared {
         return Ok(Travel::default());
     }
-    let stays = |why: &str| Ok(Travel { repository: None, stays: Some(why.to_owned()) });
+    let stays = |why: &str| Ok(Travel { stays: Some(why.to_owned()), ..Travel::default() });
     if !source.shallow().is_empty() {
         return stays("its repository is a shallow clone");
     }
@@ -70,19 +71,58 @@ pub fn send_base(
         }
     }
     let key = key(runtime, source)?;
-    let known = tips(&store.parcels(&Parcels::Objects(key.clone(), task))?);
-    let fresh: Vec<&CommitId> = commits.iter().filter(|commit| !known.contains(**commit)).copied().collect();
-    if !fresh.is_empty() {
-        let known = present(&runtime.git, source, known)?;
-        let pack = match pack(source.call(&runtime.git, "pack-objects"), &fresh, &known) {
-            Ok(pack) => pack,
-            Err(git::Error::TooMuchOutput { .. }) => return stays("its repository is larger than 64 MiB"),
-            Err(source) => return Err(Error::Git { doing: "pack the repository", source }),
-        };
-        let content = objects(&fresh, source.format());
-        store.send(&Parcel { repository: key.clone(), leg: None, content }, None, &pack)?;
+    match send_commits(runtime, store, source, (&key, task), commits) {
+        Ok(parcel) => Ok(Travel { repository: Some(key), parcel, stays: None }),
+        Err(Error::TooLarge { .. }) => stays("its repository is larger than 64 MiB"),
+        Err(error) => Err(error),
     }
-    Ok(Travel { repository: Some(key), stays: None })
+}
+
+/// Sends again what a task needs that was tried again after its parcels were removed, as far as the store does not have it.
+pub fn send_again(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    task: &Task,
+    definition: &Definition,
+) -> Result<(), Error> {
+    let Some(key) = &definition.travel.repository else { return Ok(()) };
+    let Ok(source) = Source::of(definition) else { return Ok(()) };
+    if trusted_definitions::check(runtime, task.id(), definition).is_err() {
+        return Ok(());
+    }
+    let commits = [&task.seed.base.commit, task.base(), &task.tip].map(|text| text.parse().ok());
+    let commits: BTreeSet<CommitId> = commits.into_iter().flatten().collect();
+    let commits: Vec<&CommitId> = commits.iter().collect();
+    send_commits(runtime, store, &source, (key, task.id()), &commits).map(drop)
+}
+
+/// Sends commits with all that they need, as far as the store does not have it. Returns a parcel of the repository.
+fn send_commits(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    source: &Source,
+    (key, task): (&str, TaskId),
+    commits: &[&CommitId],
+) -> Result<Option<i64>, Error> {
+    let which = Parcels::Objects(key.to_owned(), task);
+    let base = |found: &[StoredParcel]| found.iter().find(|one| one.parcel.leg.is_none()).map(|one| one.id);
+    let found = store.parcels(&which)?;
+    let known = tips(&found);
+    let fresh: Vec<&CommitId> = commits.iter().filter(|commit| !known.contains(**commit)).copied().collect();
+    if fresh.is_empty() {
+        return Ok(base(&found));
+    }
+    let known = present(&runtime.git, source, known)?;
+    let pack = match pack(source.call(&runtime.git, "pack-objects"), &fresh, &known) {
+        Ok(pack) => pack,
+        Err(git::Error::TooMuchOutput { .. }) => {
+            return Err(Error::TooLarge { limit: CAPTURE_OUTPUT as u64 });
+        }
+        Err(source) => return Err(Error::Git { doing: "pack the repository", source }),
+    };
+    let parcel = Parcel { repository: key.to_owned(), leg: None, content: objects(&fresh, source.format()) };
+    store.send(&parcel, Under::Base(base(&found)), &pack)?;
+    Ok(base(&store.parcels(&which)?))
 }
 
 /// Returns the key of a repository: the address of its origin, or its path.
@@ -127,7 +167,7 @@ pub(crate) fn send_leg(
         let content = ctx.redactor.bytes(&content).into_owned();
         let file = Content::File { path: below };
         let parcel = Parcel { repository: key.clone(), leg: Some(ctx.hold.leg), content: file };
-        ctx.store.send(&parcel, Some(ctx.hold), &content)?;
+        ctx.store.send(&parcel, Under::Leg(ctx.hold), &content)?;
     }
     Ok(())
 }
@@ -170,7 +210,7 @@ fn send_work(
     };
     let content = objects(&fresh, source.format());
     let parcel = Parcel { repository: key.to_owned(), leg: Some(ctx.hold.leg), content };
-    Ok(ctx.store.send(&parcel, Some(ctx.hold), &pack)?)
+    Ok(ctx.store.send(&parcel, Under::Leg(ctx.hold), &pack)?)
 }
 
 /// Fetches a task's work from the store into a repository, unless the commits are already there.
@@ -337,7 +377,7 @@ fn objects(tips: &[&CommitId], format: ObjectFormat) -> Content {
 }
 
 /// Returns the commits up to which parcels are complete.
-fn tips(parcels: &[StoredParcel]) -> BTreeSet<CommitId> {
+pub(super) fn tips(parcels: &[StoredParcel]) -> BTreeSet<CommitId> {
     let of = |stored: &StoredParcel| match &stored.parcel.content {
         Content::Objects { tips, .. } => tips.iter().filter_map(|tip| tip.parse().ok()).collect(),
         Content::File { .. } => Vec::new(),

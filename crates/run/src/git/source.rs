@@ -282,6 +282,30 @@ impl Source {
         self.call(git, "update-ref").args(["--no-deref", "-d", &name]).run().map(drop)
     }
 
+    /// Keeps a commit of a task under a private ref, unless a ref other than a pin, which goes with the task, keeps it already.
+    pub(crate) fn keep_attempt(
+        &self,
+        git: &Git,
+        store: &StoreId,
+        task: TaskId,
+        commit: &CommitId,
+    ) -> Result<(), Error> {
+        let lost = self
+            .call(git, "rev-list")
+            .args(["--max-count=1", commit.as_str(), "--not", &format!("--exclude={PINS}*"), "--all"])
+            .run()?;
+        if lost.stdout.is_empty() {
+            return Ok(());
+        }
+        let name = format!("refs/acquit/attempts/{store}/{task}-{}", commit.short());
+        self.clear_stale_locks([name.as_str()]);
+        self.call(git, "update-ref")
+            .set("core.logAllRefUpdates=false")
+            .args(["--no-deref", &name, commit.as_str()])
+            .run()
+            .map(drop)
+    }
+
     /// Returns whether a new task of `store`, which is already pinned, would share its branch: the branch exists, or
     /// another store has a task with the same number here. If two stores check at the same moment, at least one sees
     /// the other's pin.

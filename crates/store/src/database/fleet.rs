@@ -1,14 +1,18 @@
 //! Methods for workers and parcels.
 
-use acquit_core::fleet::{Full, Parcel, Parcels, Pool, SeenWorker, StoredParcel, WaitingLeg, Worker};
+use acquit_core::fleet::{
+    Full, Held, Need, Parcel, Parcels, Pool, SeenWorker, StoredParcel, Under, WaitingLeg, Worker,
+};
 use acquit_core::leg::Hold;
-use acquit_core::store::{Fleet, Result, Store as _};
+use acquit_core::store::{Error, Fleet, Result, Store as _};
+use acquit_core::task::{State, Task};
 use acquit_core::time::Timestamp;
 
 use super::Database;
-use crate::record::{key, plain};
+use crate::record::{json, key, number, plain};
 use crate::step;
-use crate::tables::{Backend, ParcelRow, SeenRow, StoredRow, Touched, WorkerRow};
+use crate::tables::{Backend, HeldRow, ParcelRow, SeenRow, StoredRow, Tables, Touched, WorkerRow};
+use crate::tx_error;
 
 /// Size of a part: small enough to keep in memory, large enough that a repository has only a few hundred of them.
 const PART: usize = 1 << 20;
@@ -48,10 +52,12 @@ impl<B: Backend> Fleet for Database<B> {
         })
     }
 
-    fn send(&mut self, parcel: &Parcel, hold: Option<Hold>, data: &[u8]) -> Result<()> {
+    fn send(&mut self, parcel: &Parcel, under: Under, data: &[u8]) -> Result<()> {
         self.write("take a parcel", |tables, _| {
-            if let Some(hold) = hold {
-                step::must_hold(tables.lock_hold(hold)?, hold.leg)?;
+            match under {
+                Under::Leg(hold) => step::must_hold(tables.lock_hold(hold)?, hold.leg)?,
+                Under::Base(None) => {}
+                Under::Base(Some(on)) => step::must_have(tables.keep_parcel(on)?, &parcel.repository)?,
             }
             let Some(id) = tables.insert_parcel(&ParcelRow::of(parcel, data.len())?)? else {
                 return Ok(());
@@ -76,4 +82,42 @@ impl<B: Backend> Fleet for Database<B> {
     fn receive(&mut self, parcel: i64, part: u32) -> Result<Option<Vec<u8>>> {
         self.read("give a parcel", |tables| tables.part(parcel, i64::from(part)))
     }
+
+    fn held(&mut self) -> Result<Vec<Held>> {
+        self.read("count parcels", |tables| Ok(tables.held()?.into_iter().map(HeldRow::held).collect()))
+    }
+
+    fn discard_work(&mut self, task: &Task) -> Result<bool> {
+        self.write("remove parcels", |tables, _| {
+            let found = tables.lock_task(key(task.id()))?.ok_or(Error::NoTask(task.id()))?;
+            if found != number(task.version) || !matches!(task.state, State::Ended { .. }) {
+                return Ok(false);
+            }
+            tables.delete_work(key(task.id()))?;
+            Ok(true)
+        })
+    }
+
+    fn is_needed(&mut self, repository: &str, since: Timestamp) -> Result<bool> {
+        self.read("say who needs a repository", |tables| is_needed(tables, repository, since))
+    }
+
+    fn discard_repository(&mut self, repository: &str, since: Timestamp) -> Result<bool> {
+        self.write("remove parcels", |tables, _| {
+            // The lock comes first: a task that is being created holds one of these until it is there to be seen.
+            let Some(last) = tables.lock_base(&plain(repository))? else { return Ok(false) };
+            if tables.has_work(&plain(repository))? || is_needed(tables, repository, since)? {
+                return Ok(false);
+            }
+            tables.delete_base(&plain(repository), last)?;
+            Ok(true)
+        })
+    }
+}
+
+fn is_needed(tables: &mut dyn Tables, repository: &str, since: Timestamp) -> tx_error::Result<bool> {
+    // As it is written among the needs of a task.
+    let need = json("need", &vec![Need::Repository(repository.to_owned())])?;
+    let need = need.trim_start_matches('[').trim_end_matches(']');
+    tables.is_needed(&plain(need), since)
 }

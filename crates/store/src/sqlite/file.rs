@@ -24,7 +24,7 @@ const TRY_EVERY: Duration = Duration::from_millis(1);
 const CACHE_KIB: u32 = 512;
 
 /// Number of prepared statements to cache: more than the store has.
-const STATEMENTS: usize = 40;
+const STATEMENTS: usize = 64;
 
 /// Oldest supported version. Older ones can damage a file in WAL mode when two connections checkpoint at the same time.
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");

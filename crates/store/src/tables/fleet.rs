@@ -1,6 +1,6 @@
 //! Operations on the rows of workers and parcels that a database must support.
 
-use acquit_core::fleet::{Content, Full, Parcel, SeenWorker, StoredParcel, WaitingLeg, Worker};
+use acquit_core::fleet::{Content, Full, Held, Parcel, SeenWorker, StoredParcel, WaitingLeg, Worker};
 use acquit_core::ids::LegId;
 use acquit_core::time::Timestamp;
 
@@ -34,6 +34,19 @@ pub(crate) trait FleetTables {
     /// Returns files that legs of a task left.
     fn files(&mut self, task: i64) -> Result<Vec<StoredRow>>;
     fn part(&mut self, parcel: i64, part: i64) -> Result<Option<Vec<u8>>>;
+    /// Returns whether a parcel is there. If so, nobody removes it before the end of the transaction.
+    fn keep_parcel(&mut self, parcel: i64) -> Result<Touched>;
+    fn held(&mut self) -> Result<Vec<HeldRow>>;
+    /// Removes what the legs of a task left.
+    fn delete_work(&mut self, task: i64) -> Result<()>;
+    /// Locks what tasks of a repository were made with, against those who build on it. Returns the last of it; `None` if there is none.
+    fn lock_base(&mut self, repository: &str) -> Result<Option<i64>>;
+    /// Returns whether legs left anything that belongs to a repository.
+    fn has_work(&mut self, repository: &str) -> Result<bool>;
+    /// Returns whether a task names this need: one that is not over, or that failed or was cancelled after `since`.
+    fn is_needed(&mut self, need: &str, since: Timestamp) -> Result<bool>;
+    /// Removes what tasks of a repository were made with, up to a parcel.
+    fn delete_base(&mut self, repository: &str, last: i64) -> Result<()>;
 }
 
 /// Row of a worker.
@@ -153,5 +166,22 @@ impl StoredRow {
     pub(crate) fn parcel(self) -> Result<StoredParcel> {
         let parcel = read(&format!("parcel {}", self.id), &self.body)?;
         Ok(StoredParcel { id: self.id, bytes: natural(self.bytes), parcel })
+    }
+}
+
+read_row! {
+    /// Parcels of a task, or of a repository.
+    HeldRow, held_columns {
+        repository: String,
+        task: Option<i64>,
+        parcels: i64,
+        bytes: i64,
+    }
+}
+
+impl HeldRow {
+    pub(crate) fn held(self) -> Held {
+        let (parcels, bytes) = (natural(self.parcels), natural(self.bytes));
+        Held { repository: self.repository, task: self.task.map(task_id), parcels, bytes }
     }
 }

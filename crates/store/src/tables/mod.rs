@@ -15,8 +15,8 @@ mod ledger;
 mod queue;
 
 pub(crate) use fleet::{
-    FleetTables, FullRow, ParcelRow, SeenRow, StoredRow, WaitingRow, WorkerRow, full_columns, seen_columns,
-    stored_columns, waiting_columns,
+    FleetTables, FullRow, HeldRow, ParcelRow, SeenRow, StoredRow, WaitingRow, WorkerRow, full_columns,
+    held_columns, seen_columns, stored_columns, waiting_columns,
 };
 pub(crate) use ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 pub(crate) use queue::{EntryRow, QueueRow, Queues};

@@ -93,7 +93,11 @@ suite! {
         a_worker_takes_only_legs_that_it_offers_everything_for,
         the_next_leg_needs_what_its_stage_does,
         a_name_belongs_to_one_living_worker,
-        a_parcel_arrives_whole_and_only_from_the_holder;
+        a_parcel_arrives_whole_and_only_from_the_holder,
+        what_an_ended_task_left_is_removed_and_nothing_of_one_that_goes_on,
+        a_repository_is_removed_when_no_task_needs_it_any_more,
+        a_task_is_not_made_on_a_repository_that_was_removed_meanwhile,
+        racing_cleanups_take_no_repository_from_a_new_task;
     pools:
         a_long_queue_of_one_project_keeps_no_other_waiting,
         a_project_that_was_idle_has_saved_up_nothing,

@@ -5,8 +5,8 @@ use postgres::GenericClient;
 
 use super::Rows;
 use crate::tables::{
-    FleetTables, FullRow, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow, full_columns,
-    seen_columns, stored_columns, waiting_columns,
+    FleetTables, FullRow, HeldRow, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow,
+    full_columns, held_columns, seen_columns, stored_columns, waiting_columns,
 };
 use crate::tx_error::Result;
 
@@ -119,5 +119,52 @@ impl<C: GenericClient> FleetTables for Rows<'_, C> {
     fn part(&mut self, parcel: i64, part: i64) -> Result<Option<Vec<u8>>> {
         const PART: &str = "select data from parcel_parts where parcel = $1 and part = $2";
         self.one(PART, &[&parcel, &part], |row| row.get(0))
+    }
+
+    fn keep_parcel(&mut self, parcel: i64) -> Result<Touched> {
+        const KEEP: &str = "select id from parcels where id = $1 for key share";
+        let found: Option<i64> = self.one(KEEP, &[&parcel], |row| row.get(0))?;
+        Ok(Touched::rows(u64::from(found.is_some())))
+    }
+
+    fn held(&mut self) -> Result<Vec<HeldRow>> {
+        const HELD: &str = concat!(
+            "select ",
+            held_columns!(),
+            " from (select repository, task, count(*) as parcels, sum(bytes)::bigint as bytes from parcels
+                group by repository, task) as grouped order by repository, task"
+        );
+        self.all(HELD, &[], HeldRow::of_postgres)
+    }
+
+    fn delete_work(&mut self, task: i64) -> Result<()> {
+        self.execute("delete from parcels where task = $1", &[&task])?;
+        Ok(())
+    }
+
+    fn lock_base(&mut self, repository: &str) -> Result<Option<i64>> {
+        const BASE: &str =
+            "select id from parcels where kind = 'objects' and repository = $1 and task is null
+             order by id for update";
+        Ok(self.all(BASE, &[&repository], |row| row.get(0))?.pop())
+    }
+
+    fn has_work(&mut self, repository: &str) -> Result<bool> {
+        const WORK: &str = "select exists (select 1 from parcels where repository = $1 and task is not null)";
+        Ok(self.one(WORK, &[&repository], |row| row.get(0))?.unwrap_or(false))
+    }
+
+    fn is_needed(&mut self, need: &str, since: Timestamp) -> Result<bool> {
+        const NEEDED: &str = "select exists (select 1 from tasks where strpos(needs, $1) > 0
+             and (not ended or (state in ('failed', 'cancelled') and updated > $2)))";
+        Ok(self.one(NEEDED, &[&need, &since.0], |row| row.get(0))?.unwrap_or(false))
+    }
+
+    fn delete_base(&mut self, repository: &str, last: i64) -> Result<()> {
+        self.execute(
+            "delete from parcels where kind = 'objects' and repository = $1 and task is null and id <= $2",
+            &[&repository, &last],
+        )?;
+        Ok(())
     }
 }
