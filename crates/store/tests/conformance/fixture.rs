@@ -63,12 +63,22 @@ impl Place {
         self.clock.fetch_add(i64::try_from(by.as_millis()).expect("a short time"), Ordering::SeqCst);
     }
 
-    /// A store as the version with schema 1 left it, as SQL.
-    pub fn of_schema_1(&self) -> &'static str {
-        match self.kind {
-            Kind::Sqlite { .. } => include_str!("../forms/store-1.sqlite.sql"),
-            Kind::Postgres { .. } => include_str!("../forms/store-1.postgres.sql"),
+    /// Makes a store as a version with this schema left it.
+    pub fn make_of_schema(&self, schema: usize) {
+        macro_rules! forms {
+            ($($schema:literal),+) => {
+                [$((
+                    include_str!(concat!("../forms/store-", $schema, ".sqlite.sql")),
+                    include_str!(concat!("../forms/store-", $schema, ".postgres.sql")),
+                )),+]
+            };
         }
+        let (sqlite, postgres) = forms!(1, 2, 3, 4)[schema - 1];
+        let sql = match self.kind {
+            Kind::Sqlite { .. } => sqlite,
+            Kind::Postgres { .. } => postgres,
+        };
+        self.raw(sql).expect("a store of this schema");
     }
 
     /// Changes rows behind the store's back.

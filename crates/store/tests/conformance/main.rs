@@ -137,6 +137,9 @@ suite! {
         a_newer_store_is_left_alone,
         a_store_has_an_id_of_its_own_and_keeps_it,
         a_store_of_schema_1_goes_on,
+        a_store_of_schema_2_goes_on,
+        a_store_of_schema_3_goes_on,
+        a_store_of_schema_4_goes_on,
         a_definition_of_form_1_is_still_read,
         a_definition_of_a_newer_form_says_so,
         a_damaged_task_is_named;

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use acquit_core::definition::Definition;
-use acquit_core::ids::Name;
-use acquit_core::store::{Error, Mark, Nights, Post};
+use acquit_core::event::Body;
+use acquit_core::fleet::Parcels;
+use acquit_core::ids::{Fence, LegId, Name, TaskId};
+use acquit_core::leg::Hold;
+use acquit_core::store::{Error, Filter, Mark, Nights, Post, Pulse, Wanted, each_event};
 use acquit_core::task::Task;
 use acquit_core::time::Timestamp;
 use acquit_store::OpenError;
 
-use crate::fixture::{Place, START, create};
+use crate::fixture::{LEASE, Place, START, claim, create, end, owner, passed};
 
 pub fn opening_at_once_makes_one_store(place: &Place) {
     let ids: Vec<_> = std::thread::scope(|scope| {
@@ -93,7 +96,7 @@ pub fn a_store_has_an_id_of_its_own_and_keeps_it(place: &Place) {
 
 /// The files `store-1.*.sql` are stores of schema 1 with what a daemon left in them. They are never changed.
 pub fn a_store_of_schema_1_goes_on(place: &Place) {
-    place.raw(place.of_schema_1()).unwrap();
+    place.make_of_schema(1);
     let mut store = place.open();
     store.id().unwrap();
     let app = "/src/app";
@@ -119,4 +122,72 @@ pub fn a_store_of_schema_1_goes_on(place: &Place) {
     store.post(&[], Some((mark, 12))).unwrap();
     assert_eq!(store.mark(mark).unwrap(), Some(12));
     assert_eq!(store.mark(Mark { project: "/src/other", ..mark }).unwrap(), Some(9));
+}
+
+pub fn a_store_of_schema_2_goes_on(place: &Place) {
+    goes_on(place, 2);
+}
+
+pub fn a_store_of_schema_3_goes_on(place: &Place) {
+    goes_on(place, 3);
+}
+
+pub fn a_store_of_schema_4_goes_on(place: &Place) {
+    goes_on(place, 4);
+}
+
+/// The files `store-<n>.*.sql` are stores of that schema, with a task that waits, one that runs and one that is over, and
+/// with what a daemon, workers and limits left. They are never changed: a new schema gets files of its own.
+fn goes_on(place: &Place, schema: usize) {
+    place.make_of_schema(schema);
+    let mut store = place.open();
+    let store = store.as_mut();
+    assert_eq!(store.id().unwrap().to_string(), "5f3a09c1");
+    let all = store.list(&Filter { ended: true, limit: 9, ..Filter::default() }).unwrap();
+    assert_eq!(all.iter().map(|task| task.title.as_str()).collect::<Vec<_>>(), ["is over", "runs", "waits"]);
+    assert_eq!(store.reserve().unwrap(), TaskId(4), "no id is given twice");
+    for id in [1, 2] {
+        let mut changes = Vec::new();
+        each_event(store, Some(TaskId(id)), |event| match event.body {
+            Body::Change { change } => changes.push(change),
+            other => panic!("{other:?}"),
+        })
+        .unwrap();
+        let replayed = Task { version: 1, ..Task::replay(&changes).unwrap() };
+        assert_eq!(store.task(TaskId(id)).unwrap(), replayed);
+    }
+    let over = store.task(TaskId(3)).unwrap();
+    assert_eq!((over.state.word(), store.legs(TaskId(3)).unwrap().len()), ("done", 2));
+    assert_eq!(store.transcript(LegId { task: TaskId(3), number: 1 }, 0, 9).unwrap().len(), 1);
+
+    // Who holds a leg goes on, and the next claim has a higher fence.
+    let running = Hold { leg: LegId { task: TaskId(2), number: 1 }, fence: Fence(3) };
+    assert_eq!(store.heartbeat(running, LEASE).unwrap(), Pulse::Beating);
+    let wanted = if schema >= 3 { Wanted::By("forge", None) } else { Wanted::Any };
+    let claimed = store.claim(wanted, &owner(1), LEASE).unwrap().expect("the leg that waits");
+    assert_eq!((claimed.task.id(), claimed.hold.fence > running.fence), (TaskId(1), true));
+    end(store, &claimed, passed()).unwrap();
+    assert_eq!(store.waiting(9).unwrap()[0].stage, "code");
+    let new = create(store, "new", 0);
+    assert_eq!(claim(store).task.id(), TaskId(1), "in turns, the older first");
+    assert_eq!(new.id(), TaskId(5));
+
+    let app = "/src/app";
+    assert_eq!(store.nights(&Nights::Open(app.to_owned()), 9).unwrap().len(), 1);
+    let name = Name::literal("weekly");
+    assert_eq!(store.schedule("", &name).unwrap().paused, Some(Timestamp(1_700_000_200_000)));
+    let letter = store.take(app, Duration::from_mins(1)).unwrap().expect("the message that waits");
+    assert_eq!(letter.message.key, "event/9/phone");
+    assert_eq!(store.mark(Mark { project: app, name: "notify" }).unwrap(), Some(9));
+
+    if schema >= 3 {
+        let which = Parcels::Objects("https://host/app".to_owned(), TaskId(3));
+        let base = store.parcels(&which).unwrap();
+        let data: Vec<_> =
+            (0..).map_while(|part| store.receive(base[0].id, part).unwrap()).flatten().collect();
+        assert_eq!((base.len(), data.as_slice()), (1, &b"PACKmore"[..]));
+        assert!(store.discard_work(&over).unwrap());
+        assert_eq!(store.parcels(&Parcels::Files(TaskId(3))).unwrap(), []);
+        assert!(!store.discard_repository("https://host/app", Timestamp(0)).unwrap(), "a task needs it");
+    }
 }
