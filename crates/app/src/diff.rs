@@ -82,7 +82,8 @@ impl App {
                 fleet::receive(&self.runtime, store, &source, key, id, &[&base, &tip])?;
                 source
             } else {
-                fleet::clone(&self.runtime, store, key, id)?
+                let wanted = (id, &definition.travel);
+                fleet::clone(&self.runtime, store, &self.user_config()?, wanted, fleet::WITHIN_LEASE)?
             };
             let show = |form| source.diff(git, &base, &tip, form);
             let (text, files) = (show(form)?, numbers(&show(Form::Numbers)?));

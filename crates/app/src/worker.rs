@@ -1,10 +1,13 @@
 //! A worker: takes legs from a shared store for which its machine has everything, and needs no checkout.
 //!
 //! It registers in the store with what it offers, reads the waiting legs, and checks whether it has what they need:
-//! labels from its command line, agents on its `PATH`, secrets of its own configuration, repositories from the store.
+//! labels from its command line, agents on its `PATH`, secrets of its own configuration, repositories from their remotes
+//! or from the store.
 //! For each suitable leg it starts a harness, which claims a leg with the worker's row. Like the daemon it may be
 //! killed at any time: its harnesses continue, any other process detects legs that died with it, and another worker
 //! continues from the last handoff.
+
+mod repositories;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -19,6 +22,7 @@ use acquit_run::fleet::{Offered, offer};
 use acquit_run::process::{Detached, Identity, Interrupt};
 use acquit_run::supervise;
 
+use self::repositories::Repositories;
 use crate::error::Refused;
 use crate::serve::{log, sleep};
 use crate::systemd::Systemd;
@@ -74,6 +78,7 @@ struct Work<'w> {
     worker: Worker,
     harnesses: Vec<Detached>,
     probed: BTreeMap<Need, Probed>,
+    repositories: Repositories,
     reported: Option<Instant>,
     patrolled: Option<Instant>,
     failures: u32,
@@ -116,6 +121,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         worker,
         harnesses: Vec::new(),
         probed: BTreeMap::new(),
+        repositories: Repositories::default(),
         reported: None,
         patrolled: None,
         failures: 0,
@@ -168,7 +174,7 @@ impl Work<'_> {
         let mut due = store.waiting(LOOKED_AT)?;
         due.retain(|leg| leg.not_before <= now && leg.full.is_none() && travels(leg));
         let before = self.worker.clone();
-        self.probe(store, &due)?;
+        self.probe(&due)?;
         if self.worker != before || self.reported.is_none_or(|at| at.elapsed() >= REPORT) {
             self.report(store)?;
         }
@@ -185,7 +191,7 @@ impl Work<'_> {
     }
 
     /// Checks whether this machine has what legs need, unless that was checked recently.
-    fn probe(&mut self, store: &mut dyn Store, due: &[WaitingLeg]) -> Result<(), Error> {
+    fn probe(&mut self, due: &[WaitingLeg]) -> Result<(), Error> {
         let own = self.app.user_config()?;
         for leg in due {
             // If a label is missing, nothing else about the leg matters here.
@@ -203,7 +209,12 @@ impl Work<'_> {
                 if known {
                     continue;
                 }
-                let offered = offer(&self.app.runtime, store, &own, leg.leg.task, need)?;
+                let offered = match need {
+                    Need::Repository(key) => self.repositories.offer(self.app, key, leg.leg.task)?,
+                    need => Some(offer(&self.app.runtime, &own, need)),
+                };
+                // While it is being got, what was known of it holds.
+                let Some(offered) = offered else { continue };
                 if let Offered::No(why) = &offered {
                     log(self.app, "lacks", &format!("{}: {why}", need.words()));
                 }
@@ -298,6 +309,8 @@ impl Work<'_> {
                 self.paused = Some(Instant::now() + backoff(FIRST, self.failures, LONGEST));
                 self.failures = self.failures.saturating_add(1);
                 log(self.app, "trouble", "a harness failed, see the log of the worker in ACQUIT_HOME");
+                // Perhaps it did not get its repository: look at that again.
+                self.probed.retain(|need, _| !matches!(need, Need::Repository(_)));
                 self.patrolled = None;
             }
             Some(false) => self.failures = 0,
@@ -308,6 +321,7 @@ impl Work<'_> {
     /// Takes no more legs. Running legs are finished, or handed back; a second stop request hands them back.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt, systemd: &Systemd) -> Result<(), Error> {
         self.worker.state = WorkerState::Stopping;
+        self.repositories.end();
         let most = if self.options.hand_back { 1 } else { 2 };
         self.reap();
         if !self.harnesses.is_empty() && interrupt.count() < most {

@@ -6,6 +6,7 @@ use acquit_core::ids::{Name, TaskId};
 
 mod agents;
 mod config;
+mod mirror;
 mod nested;
 mod nights;
 mod notify;
@@ -21,6 +22,7 @@ mod workflow;
 
 pub use agents::Agents;
 pub use config::ConfigVerb;
+pub use mirror::MirrorArgs;
 pub use nested::suggest_nested;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use notify::NotifyVerb;
@@ -548,14 +550,18 @@ pub enum Verb {
     /// Bring the mirror of one address up to date.
     #[command(hide = true)]
     Mirror {
-        /// The address.
-        url: String,
-        /// The most that may arrive, in bytes.
-        #[arg(long, default_value_t = acquit_run::mirror::LARGEST)]
-        largest: u64,
-        /// The longest that it may take, in seconds.
-        #[arg(long, default_value_t = acquit_run::mirror::TIME_LIMIT.as_secs())]
-        within: u64,
+        /// What to fetch.
+        #[command(flatten)]
+        args: MirrorArgs,
+    },
+    /// Get the repository of a task onto this worker.
+    #[command(hide = true)]
+    Obtain {
+        /// The task.
+        task: TaskId,
+        /// The worker's process, with which this one ends.
+        #[arg(long)]
+        parent: u32,
     },
     /// Run one leg: claim it, run it to its handoff, become the next one.
     #[command(hide = true)]

@@ -220,9 +220,8 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             }
             Ok(Exit::Done)
         }
-        Verb::Mirror { url, largest, within } => {
-            verbs::mirror::mirror(&cli, &url, largest, std::time::Duration::from_secs(within))
-        }
+        Verb::Mirror { args } => verbs::mirror::mirror(&cli, &args),
+        Verb::Obtain { task, parent } => verbs::mirror::obtain(&cli, task, parent),
         Verb::Leg { task, worker, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
             verbs::leg::leg(&cli, task, worker.as_deref(), then, passed_on.map(Timestamp))

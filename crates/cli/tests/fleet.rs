@@ -8,6 +8,8 @@
 )]
 
 mod common;
+#[path = "fleet/remote.rs"]
+mod remote;
 #[path = "fleet/retention.rs"]
 mod retention;
 

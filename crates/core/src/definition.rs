@@ -46,9 +46,21 @@ pub struct Travel {
     /// A parcel of it, when the task was made. They are removed together, so if this one is there, all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parcel: Option<i64>,
+    /// Where else workers find it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Remote>,
     /// Why it stays where it is, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,
+}
+
+/// A remote of a task's repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remote {
+    /// Its address, without credentials.
+    pub url: String,
+    /// The newest commit among those that the task starts from that it has, as far as was known when the task was made.
+    pub commit: String,
 }
 
 /// Settings that a person chose for the task on the command line. They override the files, even when those are read

@@ -6,6 +6,7 @@
 //! process limits the size of what it writes with a kernel limit. A mirror that could not be refreshed is not used: the
 //! result is a fresh mirror or an error.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::forge::{self, Address, Located, Token, Transport};
-use crate::git::{self, Access, PushFailure, PushWay, meaning};
+use crate::git::{self, Access, CommitId, Git, PushFailure, PushWay, Source, meaning};
 use crate::process::{Call, Exit, Guard, Isolation, Spawner};
 use crate::runtime::Runtime;
 use crate::secrets::Redactor;
@@ -140,6 +141,28 @@ pub fn settings(own: &Settings, url: &str) -> Settings {
 /// Returns the mirror of an address, up to date. Creates it if there is none. Receives nothing larger than this process
 /// may write.
 pub fn refresh(runtime: &Runtime, config: &Config, url: &str, limit: Duration) -> Result<PathBuf, Error> {
+    reach(runtime, config, url, limit, |git, way| git.mirror(&runtime.home.join(FOLDER), way))
+}
+
+/// Fetches one commit of an address into a repository.
+pub fn fetch(
+    runtime: &Runtime,
+    config: &Config,
+    url: &str,
+    limit: Duration,
+    (into, commit): (&Source, &CommitId),
+) -> Result<(), Error> {
+    reach(runtime, config, url, limit, |git, way| into.fetch_commit(git, way, commit))
+}
+
+/// Calls git with what reaches an address: its forge's token, the user's SSH key, or nothing.
+fn reach<T>(
+    runtime: &Runtime,
+    config: &Config,
+    url: &str,
+    limit: Duration,
+    call: impl FnOnce(&Git, &PushWay<'_>) -> Result<T, git::Error>,
+) -> Result<T, Error> {
     let address = Address::parse(url);
     if acquit_core::schedule::has_login(url) {
         let host = address.map(|address| address.host).unwrap_or_default();
@@ -151,6 +174,8 @@ pub fn refresh(runtime: &Runtime, config: &Config, url: &str, limit: Duration) -
         Ok(Located::At(place)) => Some(place),
         Ok(Located::Nowhere(_)) | Err(_) => None,
     };
+    // A server that is no forge has an address too.
+    let address = address.or_else(|| Address::of_server(url));
     let transport = address.as_ref().map(|address| address.transport);
     let token = place
         .as_ref()
@@ -169,7 +194,7 @@ pub fn refresh(runtime: &Runtime, config: &Config, url: &str, limit: Duration) -
     };
     let way = PushWay { url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
     let git = runtime.git.clone().with_time_limit(limit);
-    git.mirror(&runtime.home.join(FOLDER), &way)
+    call(&git, &way)
         .map_err(|error| told(error, url, asked, &token.as_ref().map(Token::redactor).unwrap_or_default()))
 }
 
@@ -205,6 +230,30 @@ pub fn bound(bytes: u64) {
 /// Refreshes in a separate process, which reads the configuration that applies in `here`. The process ends with this
 /// one, together with its whole process tree, including what git started.
 pub fn beside(runtime: &Runtime, here: &Path, url: &str) -> Result<PathBuf, Error> {
+    in_process(runtime, here, url, &[], TIME_LIMIT)
+}
+
+/// Fetches one commit into a repository in a separate process, with the user's own configuration alone.
+pub fn fetch_beside(
+    runtime: &Runtime,
+    url: &str,
+    limit: Duration,
+    (into, commit): (&Source, &CommitId),
+) -> Result<(), Error> {
+    let within = limit.as_secs().to_string();
+    let words =
+        [OsStr::new("--into"), into.git_dir().as_os_str(), "--commit".as_ref(), commit.as_str().as_ref()];
+    let words = words.into_iter().chain(["--within".as_ref(), within.as_ref()]).collect::<Vec<_>>();
+    in_process(runtime, Path::new("/"), url, &words, limit).map(drop)
+}
+
+fn in_process(
+    runtime: &Runtime,
+    here: &Path,
+    url: &str,
+    words: &[&OsStr],
+    limit: Duration,
+) -> Result<PathBuf, Error> {
     let ended = |how: String| Error::Ended { url: url.to_owned(), how };
     // Without namespaces: inside one, SSH does not trust root's files.
     let spawner = Spawner { isolation: Isolation::Subreaper, ..runtime.spawner.clone() };
@@ -212,11 +261,16 @@ pub fn beside(runtime: &Runtime, here: &Path, url: &str) -> Result<PathBuf, Erro
     env.push(("ACQUIT_HOME".into(), runtime.home.clone().into()));
     let call = Call {
         program: spawner.helper.clone().into(),
-        args: [VERB, "--", url].map(Into::into).to_vec(),
+        args: [OsStr::new(VERB)]
+            .iter()
+            .chain(words)
+            .chain(&["--".as_ref(), url.as_ref()])
+            .map(|&word| word.to_owned())
+            .collect(),
         cwd: here.to_owned(),
         env,
         input: None,
-        limit: TIME_LIMIT,
+        limit,
         guard: Guard::Contained,
     };
     let captured = spawner.capture(&call).map_err(|error| ended(acquit_core::failure::chain(&error)))?;

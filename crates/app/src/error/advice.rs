@@ -164,6 +164,9 @@ impl Error {
             Self::Fleet(acquit_run::fleet::Error::Missing { .. }) => internal(
                 "run `acquit clean` on the machine that has its repository: it sends what is missing",
             ),
+            Self::Fleet(acquit_run::fleet::Error::NotNamed { .. }) => usage(
+                "if you trust that host, add it to `fetch_from` in your own configuration (docs/fleet.md)",
+            ),
             Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => internal(
                 "run the task on the machine that created it; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)",
             ),

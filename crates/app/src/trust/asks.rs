@@ -87,6 +87,7 @@ const CONFIG: &[Entry] = &[
     ("models", Harmless),
     ("workflows", Harmless),
     ("trusted_paths", Asks(What::LessSafe)),
+    ("fetch_from", Asks(What::Reaches)),
     // Cost limits are computed with these.
     ("max_cost", Asks(What::LessSafe)),
     ("prices", Asks(What::LessSafe)),

@@ -83,12 +83,17 @@ fn run(
 
 /// Adapts a claim to this worker: its own clone of the repository, and its own configuration for secrets and safety.
 fn prepare(cli: &Cli, store: &mut dyn Store, claim: &mut Claim) -> Result<(), Error> {
-    let Some(key) = claim.definition.travel.repository.clone() else { return Ok(()) };
-    let mut source = fleet::clone(&cli.app.runtime, store, &key, claim.leg.id.task)?;
+    let travel = &claim.definition.travel;
+    if travel.repository.is_none() {
+        return Ok(());
+    }
+    let own = cli.app.user_config()?;
+    let wanted = (claim.leg.id.task, travel);
+    let mut source = fleet::clone(&cli.app.runtime, store, &own, wanted, fleet::WITHIN_LEASE)?;
     // Nobody here can tell whether a base of the store is the project's own.
     if let Ok(base) = claim.task.seed.base.commit.parse() {
         source = source.on_foreign(&base);
     }
-    claim.definition = fleet::worker_definition(&claim.definition, &cli.app.user_config()?, &source);
+    claim.definition = fleet::worker_definition(&claim.definition, &own, &source);
     Ok(())
 }

@@ -274,4 +274,17 @@ mod tests {
             assert!(read("config.toml", bad).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn only_the_users_own_file_names_hosts_to_fetch_from() {
+        let user = read("config.toml", "fetch_from = [\"GitHub.com\", \"[::1]:8080\"]").unwrap();
+        assert_eq!(user.fetch_from, ["github.com", "[::1]:8080"]);
+        let mistakes =
+            read_over("acquit.toml", "fetch_from = [\"evil.example\"]", user).unwrap_err().to_string();
+        assert!(mistakes.contains("only your own configuration"), "{mistakes}");
+        for bad in ["fetch_from = [\"\"]", "fetch_from = [\"https://github.com\"]", "fetch_from = [\"a b\"]"]
+        {
+            assert!(read("config.toml", bad).is_err(), "{bad}");
+        }
+    }
 }

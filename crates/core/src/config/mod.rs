@@ -109,6 +109,9 @@ pub struct Config {
     /// Folders whose repositories the user trusts. Only the user's own file can set this.
     #[serde(skip)]
     pub trusted_paths: Vec<String>,
+    /// Hosts that a worker fetches repositories from. Only the user's own file can set this.
+    #[serde(skip)]
+    pub fetch_from: Vec<String>,
     /// Safety settings that the user's own file states explicitly. The other fields already respect them.
     #[serde(skip)]
     pub floor: Floor,
@@ -154,6 +157,7 @@ impl Default for Config {
             budgets: BTreeMap::new(),
             forge: Forge::default(),
             trusted_paths: Vec::new(),
+            fetch_from: Vec::new(),
             floor: Floor::default(),
             schedules: Vec::new(),
             notices: notify::Notices::default(),

@@ -29,7 +29,7 @@ mod schedule;
 mod waiting;
 
 use layers::Layers;
-use safety::{access, limits, network, protected, secrets, trusted_paths};
+use safety::{access, fetch_from, limits, network, protected, secrets, trusted_paths};
 
 /// Default timeout of setup: dependencies may have to be downloaded and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
@@ -119,6 +119,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let sandbox = root.word_or_former("sandbox", &Mode::ALL, &FORMER_MODES);
     let sandbox = sandbox.map_or(under.sandbox, |mode| mode.value);
     let trusted_paths = trusted_paths(&mut root, whose).unwrap_or(under.trusted_paths);
+    let fetch_from = fetch_from(&mut root, whose).unwrap_or(under.fetch_from);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
     let max_cost = root.value("max_cost").and_then(|value| value.dollars()).or(under.max_cost);
@@ -217,6 +218,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         budgets,
         forge,
         trusted_paths,
+        fetch_from,
         floor: under.floor,
         schedules,
         notices,

@@ -1,7 +1,7 @@
 //! Many machines on one store: what a machine sends to others, and what a worker needs to run a leg without a checkout.
 //!
 //! The store carries it, in parcels. When a task is created, its base commit is sent, with everything it needs that the
-//! store does not have ([`send_base`]). Before its handoff, a leg sends its commits and files (`send_leg`). The
+//! store does not have ([`send_base`]). A worker whose user has named the host of the remote fetches that from there. Before its handoff, a leg sends its commits and files (`send_leg`). The
 //! handoff comes after that, so the machine that claims the next leg finds both. A leg starts by receiving what its
 //! machine lacks ([`receive`]). Git checks packs when they arrive, and only the holder of a leg can send for it.
 //!
@@ -19,7 +19,7 @@ pub(crate) use offer::has_program;
 pub use offer::{Offered, offer};
 pub(crate) use parcels::send_leg;
 pub use parcels::{fetch_files, local_task, receive, send_again, send_base};
-pub use repository::clone;
+pub use repository::{WITHIN_LEASE, clone};
 pub use sweep::{Kept, Verdict, Whose, sweep};
 
 /// Why something could not be sent or received. Messages continue a sentence that starts with "failed to".
@@ -55,6 +55,25 @@ pub enum Error {
         /// The limit in bytes.
         limit: u64,
     },
+    /// The address of the remote is none that acquit follows.
+    #[error("fetch {url}: it is no address that begins with https:// or ssh://")]
+    Address {
+        /// The address.
+        url: String,
+    },
+    /// The user of this machine has not named the host of the remote.
+    #[error(
+        "find commit {commit}: the store does not have it, and {host} is not among `fetch_from` of your own configuration"
+    )]
+    NotNamed {
+        /// The host.
+        host: String,
+        /// Commit id.
+        commit: String,
+    },
+    /// The remote did not give it.
+    #[error(transparent)]
+    Remote(#[from] crate::mirror::Error),
     /// The store does not have the start commit of the leg.
     #[error("find commit {commit} of the repository {repository}: the store does not have it")]
     Missing {

@@ -5,10 +5,7 @@ use std::path::Path;
 use acquit_core::config::{Config, Product};
 use acquit_core::failure::chain;
 use acquit_core::fleet::Need;
-use acquit_core::ids::TaskId;
-use acquit_core::store::Store;
 
-use super::repository;
 use crate::agent::discovery;
 use crate::process;
 use crate::runtime::Runtime;
@@ -23,21 +20,16 @@ pub enum Offered {
     No(String),
 }
 
-/// Checks whether this machine has something that a leg of `task` needs. Labels are checked by the worker itself.
-pub fn offer(
-    runtime: &Runtime,
-    store: &mut dyn Store,
-    own: &Config,
-    task: TaskId,
-    need: &Need,
-) -> Result<Offered, acquit_core::store::Error> {
-    let no = |why: String| Ok(Offered::No(why));
+/// Checks whether this machine has something that a leg needs. The worker itself checks labels, and gets repositories.
+pub fn offer(runtime: &Runtime, own: &Config, need: &Need) -> Offered {
+    let no = |why: String| Offered::No(why);
     match need {
         Need::Label(_) => no("it does not have the label".to_owned()),
         Need::Home(_) => no("it is not the machine that the task was made on".to_owned()),
+        Need::Repository(_) => no("it does not have the repository".to_owned()),
         Need::Agent(program) => {
             if has_program(runtime, program) {
-                Ok(Offered::Yes)
+                Offered::Yes
             } else {
                 no(format!("{program} is not installed"))
             }
@@ -45,15 +37,10 @@ pub fn offer(
         Need::Secret(name) => {
             let vault = Vault::new(own, &runtime.environment, &runtime.spawner);
             match vault.resolve(name) {
-                Ok(_) => Ok(Offered::Yes),
+                Ok(_) => Offered::Yes,
                 Err(error) => no(format!("failed to {}", chain(&error))),
             }
         }
-        Need::Repository(key) => match repository::clone(runtime, store, key, task) {
-            Ok(_) => Ok(Offered::Yes),
-            Err(super::Error::Store(error)) => Err(error),
-            Err(error) => no(format!("failed to {}", chain(&error))),
-        },
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use acquit_core::artifact::Artifact;
 use acquit_core::config::Config;
-use acquit_core::definition::{Definition, Travel};
+use acquit_core::definition::{Definition, Remote, Travel};
 use acquit_core::event::Level;
 use acquit_core::fleet::{Content, Parcel, Parcels, StoredParcel, Under};
 use acquit_core::ids::TaskId;
@@ -17,6 +17,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::Error;
+use crate::forge::Address;
 use crate::git::{self, CommitId, Git, ObjectFormat, Source};
 use crate::leg::LegContext;
 use crate::process::CAPTURE_OUTPUT;
@@ -71,11 +72,32 @@ pub fn send_base(
         }
     }
     let key = key(runtime, source)?;
-    match send_commits(runtime, store, source, (&key, task), commits) {
-        Ok(parcel) => Ok(Travel { repository: Some(key), parcel, stays: None }),
-        Err(Error::TooLarge { .. }) => stays("its repository is larger than 64 MiB"),
-        Err(error) => Err(error),
+    let remote = remote(runtime, source, commits)?;
+    match (send_commits(runtime, store, source, (&key, task), commits, None), &remote) {
+        (Ok(parcel), _) => Ok(Travel { repository: Some(key), parcel, remote, stays: None }),
+        (Err(Error::TooLarge { .. }), None) => {
+            stays("its repository is larger than 64 MiB, and no remote is known to have it")
+        }
+        (Err(Error::TooLarge { .. }), Some(there)) => {
+            match send_commits(runtime, store, source, (&key, task), commits, there.commit.parse().ok()) {
+                Ok(parcel) => Ok(Travel { repository: Some(key), parcel, remote, stays: None }),
+                Err(Error::TooLarge { .. }) => stays("what its remote does not have is larger than 64 MiB"),
+                Err(error) => Err(error),
+            }
+        }
+        (Err(error), _) => Err(error),
     }
+}
+
+/// Returns the remote of a repository, if it has an address that others can use and is known to have a part of the
+/// commits. Asks nobody: the user's own last fetch or push tells.
+fn remote(runtime: &Runtime, source: &Source, commits: &[&CommitId]) -> Result<Option<Remote>, Error> {
+    let looking = Error::git("look for the remote of the repository");
+    let url = source.remote_url(&runtime.git, None, ORIGIN, git::Direction::Fetch).map_err(&looking)?;
+    let Some(address) = url.as_deref().and_then(Address::of_server) else { return Ok(None) };
+    let Some(base) = commits.first() else { return Ok(None) };
+    let found = source.newest_at(&runtime.git, ORIGIN, base).map_err(&looking)?;
+    Ok(found.map(|commit| Remote { url: address.url, commit: commit.to_string() }))
 }
 
 /// Sends again what a task needs that was tried again after its parcels were removed, as far as the store does not have it.
@@ -93,21 +115,31 @@ pub fn send_again(
     let commits = [&task.seed.base.commit, task.base(), &task.tip].map(|text| text.parse().ok());
     let commits: BTreeSet<CommitId> = commits.into_iter().flatten().collect();
     let commits: Vec<&CommitId> = commits.iter().collect();
-    send_commits(runtime, store, &source, (key, task.id()), &commits).map(drop)
+    let there = definition.travel.remote.as_ref().and_then(|remote| remote.commit.parse().ok());
+    let sent = send_commits(runtime, store, &source, (key, task.id()), &commits, None);
+    match (sent, there) {
+        (Err(Error::TooLarge { .. }), Some(there)) => {
+            send_commits(runtime, store, &source, (key, task.id()), &commits, Some(there)).map(drop)
+        }
+        (sent, _) => sent.map(drop),
+    }
 }
 
-/// Sends commits with all that they need, as far as the store does not have it. Returns a parcel of the repository.
+/// Sends commits with all that they need, as far as neither the store nor a remote has it: `elsewhere` is the newest
+/// commit that workers get from there. Returns a parcel of the repository.
 fn send_commits(
     runtime: &Runtime,
     store: &mut dyn Store,
     source: &Source,
     (key, task): (&str, TaskId),
     commits: &[&CommitId],
+    elsewhere: Option<CommitId>,
 ) -> Result<Option<i64>, Error> {
     let which = Parcels::Objects(key.to_owned(), task);
     let base = |found: &[StoredParcel]| found.iter().find(|one| one.parcel.leg.is_none()).map(|one| one.id);
     let found = store.parcels(&which)?;
-    let known = tips(&found);
+    let mut known = tips(&found);
+    known.extend(elsewhere);
     let fresh: Vec<&CommitId> = commits.iter().filter(|commit| !known.contains(**commit)).copied().collect();
     if fresh.is_empty() {
         return Ok(base(&found));
@@ -191,7 +223,9 @@ fn send_work(
     if named.is_empty() {
         return Ok(());
     }
-    let known = tips(&ctx.store.parcels(&Parcels::Objects(key.to_owned(), task.id()))?);
+    let mut known = tips(&ctx.store.parcels(&Parcels::Objects(key.to_owned(), task.id()))?);
+    // Whoever runs a leg has this, from the store or from the remote.
+    known.extend(task.seed.base.commit.parse().ok());
     let fresh: Vec<&CommitId> = named.iter().filter(|commit| !known.contains(*commit)).collect();
     let Ok(source) = Source::of(definition) else { return Ok(()) };
     if fresh.is_empty() {
@@ -386,7 +420,11 @@ pub(super) fn tips(parcels: &[StoredParcel]) -> BTreeSet<CommitId> {
 }
 
 /// Returns which of these commits a repository has.
-fn present(git: &Git, source: &Source, commits: BTreeSet<CommitId>) -> Result<BTreeSet<CommitId>, Error> {
+pub(super) fn present(
+    git: &Git,
+    source: &Source,
+    commits: BTreeSet<CommitId>,
+) -> Result<BTreeSet<CommitId>, Error> {
     if commits.is_empty() {
         return Ok(commits);
     }

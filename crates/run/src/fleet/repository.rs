@@ -1,35 +1,93 @@
-//! A worker's own copy of a repository: bare, made from parcels, stored under the id of their store.
+//! A worker's own copy of a repository: bare, made from its remote and from parcels, stored under the id of their store.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use acquit_core::fleet::{Content, Parcels};
+use acquit_core::config::Config;
+use acquit_core::definition::{Remote, Travel};
+use acquit_core::fleet::Parcels;
 use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
 
 use super::Error;
-use super::parcels::receive_all;
-use crate::git::Source;
+use super::parcels::{present, receive_all};
+use crate::forge::Address;
+use crate::git::{CommitId, ObjectFormat, Source};
+use crate::mirror;
 use crate::runtime::{Runtime, make_private};
 
 /// Directory of these repositories, in acquit's own.
 const FOLDER: &str = "repositories";
 
-/// Returns the repository of a task, with everything that tasks started from and that the legs of this one left.
-pub fn clone(runtime: &Runtime, store: &mut dyn Store, key: &str, task: TaskId) -> Result<Source, Error> {
+/// Time limit for fetching from a remote in a harness: it must be over before the lease of its leg is.
+pub const WITHIN_LEASE: Duration = Duration::from_mins(4);
+
+/// Returns the repository of a task, with what it started from and what its legs left. What the task started from comes
+/// from the repository's remote, if the user of this machine has named its host, or else from the store.
+pub fn clone(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    own: &Config,
+    (task, travel): (TaskId, &Travel),
+    limit: Duration,
+) -> Result<Source, Error> {
+    let key = travel.repository.as_deref().unwrap_or_default();
     let parcels = store.parcels(&Parcels::Objects(key.to_owned(), task))?;
-    let format = parcels.iter().find_map(|parcel| match &parcel.parcel.content {
-        Content::Objects { format, .. } => Some(format.as_str()),
-        Content::File { .. } => None,
-    });
-    let Some(format) = format else {
-        return Err(Error::Missing { commit: "of any kind".to_owned(), repository: key.to_owned() });
-    };
+    let seed = store.task(task)?.seed;
+    let missing = || Error::Missing { commit: seed.base.commit.clone(), repository: key.to_owned() };
+    let base: CommitId = seed.base.commit.parse().map_err(|_| missing())?;
+    let wanted: BTreeSet<CommitId> =
+        seed.base.work.iter().filter_map(|work| work.parse().ok()).chain([base.clone()]).collect();
     let place = place(runtime, key);
-    make(runtime, &place, format).map_err(|source| Error::File { path: place.clone(), source })?;
+    make(runtime, &place, base.format()).map_err(|source| Error::File { path: place.clone(), source })?;
     let found = Source::discover(&runtime.git, &place).map_err(Error::git("open the repository"))?;
-    receive_all(runtime, store, &found, &parcels)?;
-    Ok(found)
+    let fetched = match &travel.remote {
+        Some(remote) => fetch(runtime, own, &found, remote, limit),
+        None => Ok(()),
+    };
+    // What the remote has need not come from the store as well.
+    let there = has(runtime, &found, &wanted)?;
+    let left: Vec<_> = parcels.iter().filter(|stored| stored.parcel.leg.is_some()).cloned().collect();
+    let received = match receive_all(runtime, store, &found, if there { &left } else { &parcels }) {
+        Err(Error::Git { .. }) if there => receive_all(runtime, store, &found, &parcels),
+        received => received,
+    };
+    if !there && !has(runtime, &found, &wanted)? {
+        // What is in the store may build on what the remote has.
+        fetched?;
+        received?;
+        return Err(missing());
+    }
+    received.map(|()| found)
+}
+
+fn has(runtime: &Runtime, source: &Source, commits: &BTreeSet<CommitId>) -> Result<bool, Error> {
+    Ok(present(&runtime.git, source, commits.clone())?.len() == commits.len())
+}
+
+/// Fetches the start of a task from its remote, unless it is here already. The address comes from the store, which others
+/// write to: only a host that the user of this machine has named is contacted, and only with credentials of this machine
+/// for that host. The commit is known by its id, so it does not matter who sends it.
+fn fetch(
+    runtime: &Runtime,
+    own: &Config,
+    into: &Source,
+    remote: &Remote,
+    limit: Duration,
+) -> Result<(), Error> {
+    let strange = || Error::Address { url: remote.url.clone() };
+    let commit: CommitId = remote.commit.parse().map_err(|_| strange())?;
+    if has(runtime, into, &[commit.clone()].into())? {
+        return Ok(());
+    }
+    let address = Address::of_server(&remote.url).ok_or_else(strange)?;
+    let host = address.port.map_or_else(|| address.host.clone(), |port| format!("{}:{port}", address.host));
+    if !own.fetch_from.contains(&host) {
+        return Err(Error::NotNamed { host, commit: commit.to_string() });
+    }
+    Ok(mirror::fetch_beside(runtime, &address.url, limit, (into, &commit))?)
 }
 
 /// Returns the path of a repository. Its key is untrusted text, so the path contains only ASCII letters and digits of
@@ -45,7 +103,7 @@ fn place(runtime: &Runtime, key: &str) -> PathBuf {
 }
 
 /// Creates an empty repository, unless there is one. Concurrent processes write the same files; `HEAD` comes last.
-fn make(runtime: &Runtime, place: &std::path::Path, format: &str) -> std::io::Result<()> {
+fn make(runtime: &Runtime, place: &std::path::Path, format: ObjectFormat) -> std::io::Result<()> {
     if place.join("HEAD").is_file() {
         return Ok(());
     }
@@ -56,8 +114,8 @@ fn make(runtime: &Runtime, place: &std::path::Path, format: &str) -> std::io::Re
         fs::create_dir_all(place.join(folder))?;
     }
     let (version, extension) =
-        if format == "sha256" { (1, "[extensions]\n\tobjectformat = sha256\n") } else { (0, "") };
-    // Nothing here has a ref, and nothing is ever pruned: the store also has every pack.
+        if format == ObjectFormat::Sha256 { (1, "[extensions]\n\tobjectformat = sha256\n") } else { (0, "") };
+    // Nothing is ever pruned, so nothing needs a ref.
     let config = format!(
         "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n{extension}"
     );
@@ -68,4 +126,28 @@ fn make(runtime: &Runtime, place: &std::path::Path, format: &str) -> std::io::Re
     };
     write("config", &config)?;
     write("HEAD", "ref: refs/heads/acquit-none\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_hosts_are_followed() {
+        for good in ["https://git.example/a.git", "ssh://git@git.example/a", "git@git.example:a/b.git"] {
+            assert!(Address::of_server(good).is_some(), "{good}");
+        }
+        for bad in [
+            "file:///etc",
+            "/srv/a.git",
+            "ext::sh -c evil",
+            "git://git.example/a",
+            "fd::3",
+            "ssh://-oProxyCommand=evil/a",
+            "https://git.example/a\nb",
+            "--upload-pack=evil",
+        ] {
+            assert!(Address::of_server(bad).is_none(), "{bad}");
+        }
+    }
 }

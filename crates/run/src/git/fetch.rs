@@ -7,6 +7,18 @@ use super::{CommitId, Error, Git, Source, is_ref_name};
 /// Prefix of the private refs of pull requests. They are never pushed.
 const REQUESTS: &str = "refs/acquit/requests/";
 
+/// Prefix of the refs that keep what a worker fetched.
+const FETCHED: &str = "refs/acquit/fetched/";
+
+/// What git finds wrong with commits and trees of many old repositories. None of it leads anywhere.
+const HARMLESS: [&str; 5] = [
+    "zeroPaddedFilemode",
+    "badTimezone",
+    "missingSpaceBeforeDate",
+    "missingSpaceBeforeEmail",
+    "zeroPaddedDate",
+];
+
 /// The commits of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
@@ -38,6 +50,28 @@ impl Source {
             .args([format!("+{head}:{ours}"), format!("+refs/heads/{onto}:{theirs}")])
             .run()?;
         self.offer(git, &ours, &theirs)
+    }
+
+    /// Fetches one commit with its history, by its id. Objects are checked as they arrive: nothing that is damaged or
+    /// incomplete stays. A ref keeps what was fetched, so that the next fetch brings only what is new.
+    pub fn fetch_commit(&self, git: &Git, way: &Way<'_>, commit: &CommitId) -> Result<(), Error> {
+        // A bounded number of refs: the last fetches tell the remote what is here.
+        let to = format!("{FETCHED}{}", &commit.as_str()[..2]);
+        self.clear_stale_locks([to.as_str()]);
+        let mut call = self
+            .call(git, "fetch")
+            .reaching(way)
+            .set("fetch.fsckObjects=true")
+            // Always receive one pack, so that a limit on the file size limits what arrives.
+            .set("fetch.unpackLimit=1");
+        for old in HARMLESS {
+            call = call.set(format!("fetch.fsck.{old}=ignore"));
+        }
+        call.args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
+            .args(["--no-recurse-submodules", "--no-write-commit-graph", "--", way.url])
+            .arg(format!("+{commit}:{to}"))
+            .run()
+            .map(drop)
     }
 
     /// Resolves `head` and its merge base with `onto`. Both are names that git understands.

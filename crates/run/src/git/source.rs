@@ -213,6 +213,36 @@ impl Source {
         self.resolve(git, &format!("refs/remotes/{remote}/{branch}"))
     }
 
+    /// Returns the newest commit of a history that a remote has, as the user's own clone or fetch last saw it: the
+    /// commit itself, or where its history left the default branch there.
+    pub(crate) fn newest_at(
+        &self,
+        git: &Git,
+        remote: &str,
+        commit: &CommitId,
+    ) -> Result<Option<CommitId>, Error> {
+        let default = match self.tracked_head(git, remote)? {
+            Some(branch) => self.tracked(git, remote, &branch)?,
+            None => None,
+        };
+        if let Some(tip) = &default
+            && self.contains(git, tip, commit)?
+        {
+            return Ok(Some(commit.clone()));
+        }
+        let output = self
+            .call(git, "for-each-ref")
+            .args(["--count=1", "--format=%(refname)", &format!("--contains={commit}")])
+            .arg(format!("refs/remotes/{remote}/"))
+            .run()?;
+        if !output.stdout.is_empty() {
+            return Ok(Some(commit.clone()));
+        }
+        let Some(tip) = default else { return Ok(None) };
+        let output = self.call(git, "merge-base").args([tip.as_str(), commit.as_str()]).run_any()?;
+        Ok(output.line().parse().ok())
+    }
+
     /// Returns the author from the user's own settings, which are read from `home`.
     pub fn identity(&self, git: &Git, home: Option<&Path>) -> Identity {
         let read = |key: &str| {

@@ -141,6 +141,26 @@ pub(super) fn trusted_paths(root: &mut Table<'_, '_>, whose: Whose) -> Option<Ve
     Some(written.iter().map(|path| self::path(root.source, path, Use::Read)).collect())
 }
 
+/// Reads the hosts that a worker fetches repositories from. Who writes to the store, or to a repository, cannot name them.
+pub(super) fn fetch_from(root: &mut Table<'_, '_>, whose: Whose) -> Option<Vec<String>> {
+    let written = root.strings("fetch_from")?;
+    if whose == Whose::Project {
+        let place = written.first().map_or(root.place, |first| first.place);
+        let what = "only your own configuration can name hosts to fetch from";
+        root.source.report(place, what, Some("write it to the configuration of the worker".to_owned()));
+        return None;
+    }
+    let letter = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+    for host in &written {
+        if host.value.is_empty() || !host.value.chars().all(letter) {
+            let what = format!("{} is not a host", quoted(&host.value));
+            let hint = "write it as in the address of the remote: \"git.example.org\", with its port if there is one";
+            root.source.report(host.place, what, Some(hint.to_owned()));
+        }
+    }
+    Some(written.into_iter().map(|host| host.value.to_ascii_lowercase()).collect())
+}
+
 pub(super) fn access(mut table: Table<'_, '_>, under: Access) -> Access {
     let mut list = |key, what_for, under| {
         let paths = paths(&mut table, key, what_for);
