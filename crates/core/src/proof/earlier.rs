@@ -13,6 +13,7 @@ use regex::Regex;
 use super::account::is_called;
 use super::compare::family;
 use super::pieces::{is_declaration, rest};
+use super::replaced::{Files, Replaced, dropped};
 use super::turned::TestFile;
 use super::{Ran, is_fault_of_test};
 use crate::check::cases::{Case, cases};
@@ -84,6 +85,10 @@ pub struct Edited {
     tests: BTreeSet<String>,
     /// What those said before, and say now.
     texts: BTreeMap<String, String>,
+    /// The values that are other ones in those tests, and beside them.
+    values_of: BTreeMap<String, Replaced>,
+    /// The lines of tests whose question nothing asks any more.
+    dropped: BTreeMap<String, Vec<String>>,
     /// The tests beside which only values are other ones.
     beside: BTreeSet<String>,
     /// The files with other code outside of tests.
@@ -96,8 +101,9 @@ impl Edited {
     /// Compares files that have tests or help them.
     pub fn of(files: &[TestFile]) -> Self {
         let mut edited = Self::default();
+        let all = Files::of(files);
         for file in files {
-            edited.add(file);
+            edited.add(file, &all);
         }
         edited
     }
@@ -107,7 +113,7 @@ impl Edited {
         self.tests.is_empty() && self.helpers.is_empty() && !self.values
     }
 
-    fn add(&mut self, file: &TestFile) {
+    fn add(&mut self, file: &TestFile, all: &Files) {
         let Some(language) = Language::of(&file.path) else { return };
         let (old, new) = (Source::new(language, file.old.clone()), Source::new(language, file.new.clone()));
         let (before, after) = (cases(language, &old), cases(language, &new));
@@ -116,8 +122,14 @@ impl Edited {
             let same = |other: &Case| other.name == case.name && new.essence(other.whole.clone()) == text;
             if !after.iter().any(same) {
                 let now = after.iter().filter(|other| other.name == case.name);
-                let now = now.filter_map(|other| new.text.get(other.whole.clone()));
-                let both = std::iter::once(text.as_str()).chain(now).collect::<Vec<_>>().join("\n");
+                let now: Vec<&str> = now.filter_map(|other| new.text.get(other.whole.clone())).collect();
+                let both =
+                    std::iter::once(&text.as_str()).chain(&now).copied().collect::<Vec<_>>().join("\n");
+                let was = old.text.get(case.whole.clone()).unwrap_or_default();
+                let replaced = self.values_of.entry(case.name.clone()).or_default();
+                replaced.add_code(was, &now.join("\n"));
+                let gone = dropped(was, now.first().copied(), all);
+                self.dropped.entry(case.name.clone()).or_default().extend(gone);
                 self.texts.entry(case.name.clone()).or_default().push_str(&both);
                 self.tests.insert(case.name.clone());
             }
@@ -133,7 +145,13 @@ impl Edited {
             |items: &[String]| -> Vec<String> { items.iter().map(|item| without_values(item)).collect() };
         if blank(&rest) == blank(&now) {
             self.values = true;
-            self.beside.extend(before.into_iter().map(|case| case.name));
+            let (was, is) = (rest.join("\n"), now.join("\n"));
+            for case in before {
+                self.values_of.entry(case.name.clone()).or_default().add_code(&was, &is);
+                let gone = dropped(&was, None, all);
+                self.dropped.entry(case.name.clone()).or_default().extend(gone);
+                self.beside.insert(case.name);
+            }
         } else {
             self.helpers.push(file.path.clone());
         }
@@ -156,6 +174,18 @@ impl Edited {
     /// What a test said before and says now, if that is not the same.
     fn text(&self, id: &TestId) -> &str {
         self.texts.iter().find(|(name, _)| is_called(&id.name, name)).map_or("", |(_, text)| text)
+    }
+
+    /// The values that are other ones in a test, or beside it.
+    fn replaced(&self, id: &TestId) -> Replaced {
+        let all = self.values_of.iter().filter(|(name, _)| is_called(&id.name, name));
+        all.fold(Replaced::default(), |all, (_, one)| all.and(one))
+    }
+
+    /// A line of a test whose question nothing asks any more.
+    fn dropped(&self, id: &TestId) -> Option<&str> {
+        let mut all = self.dropped.iter().filter(|(name, _)| is_called(&id.name, name));
+        all.find_map(|(_, lines)| lines.first()).map(String::as_str)
     }
 
     /// Whether a test's own text, or the values beside it, are other ones.
@@ -235,6 +265,17 @@ impl Runs<'_> {
         all.filter(|id| self.base.of(id) == Known::Passed && is_asserted(self.earlier.merged.of(id)))
     }
 
+    /// Of the tests of the base that the new code fails one that passes in other runs of them.
+    pub fn mended(&self, earlier: &Merged) -> Option<&TestId> {
+        self.failed().find(|id| earlier.of(id) == Known::Passed)
+    }
+
+    /// Whether all tests that pass with the change pass in another run of them, too.
+    pub fn all_pass(&self, other: &Merged) -> bool {
+        let mut passing = self.now.results.tests.keys().filter(|id| self.now.of(id) == Known::Passed);
+        passing.all(|id| other.of(id) == Known::Passed)
+    }
+
     /// Whether the new code fails tests of the base.
     pub fn is_worse(&self) -> bool {
         self.failed().next().is_some()
@@ -264,7 +305,7 @@ impl Runs<'_> {
         &self,
         edited: &Edited,
         judges: &[String],
-        (task, data): (&str, &str),
+        (task, data): (&str, &Replaced),
         evidence: &mut Evidence,
     ) {
         let promise = Promise::of(task);
@@ -295,15 +336,27 @@ impl Runs<'_> {
         }
         for id in other.iter().take(NAMED) {
             let (message, location) = said(id);
-            let about = format!("{id}\n{message}\n{}\n{data}", edited.text(id));
-            let (weight, why) = match promise {
-                Promise::Same => {
-                    (Weight::Fails, "; the task promises the same results: restore what it expected")
+            let about = format!("{id}\n{message}\n{}\n{}", edited.text(id), data.text());
+            let (weight, why) = match (promise, edited.dropped(id)) {
+                (Promise::Same, _) => {
+                    let why = "; the task promises the same results: restore what it expected";
+                    (Weight::Fails, why.to_owned())
                 }
-                _ if is_about(task, &about) => (Weight::Noted, ""),
-                Promise::Nothing | Promise::Equality => {
-                    (Weight::Fails, "; the task says nothing of that: restore what it expected")
+                (_, Some(line)) => {
+                    let why = format!(
+                        "; and nothing asks any more what `{line}` asked: keep it, with the answer that is right now"
+                    );
+                    (Weight::Fails, why)
                 }
+                _ if !is_about(task, &about) => {
+                    let why = "; the task says nothing of that: restore what it expected";
+                    (Weight::Fails, why.to_owned())
+                }
+                _ if edited.replaced(id).and(data).is_unasked(task) => {
+                    let why = "; nothing that it expects now is in the task: restore what it expected";
+                    (Weight::Fails, why.to_owned())
+                }
+                (Promise::Nothing | Promise::Equality, None) => (Weight::Noted, String::new()),
             };
             let what = format!("{id} as it was before the change fails with it: {message}{why}");
             evidence.find(weight, "expectation-changed", &what, location);

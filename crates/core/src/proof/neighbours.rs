@@ -17,7 +17,7 @@ use super::account::is_called;
 use crate::check::cases::{Case, cases};
 use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
-use crate::results::{Known, Merged, TestId};
+use crate::results::{Case as Ended, Known, Merged, Outcome, TestId};
 
 /// Values of tests that are tried in one change.
 const MOST_VALUES: usize = 8;
@@ -167,15 +167,15 @@ impl Copier<'_> {
 
     /// Copies with other values of one, each. Texts that the code knows `as_well` are others in the same way, or a test with two such texts
     /// would still turn by the second.
-    fn others(&mut self, used: &[Found], value: &Found, as_well: &[Found]) -> Vec<(usize, String)> {
-        let others = variants(value).into_iter().enumerate();
+    fn others(&mut self, used: &[Found], value: &Other, as_well: &[Other]) -> Vec<(usize, String)> {
+        let others = value.variants.iter().enumerate();
         let made = others.filter_map(|(index, other)| {
             let replace = |found: &Found| {
                 if found.raw == value.raw {
                     return Some(other.clone());
                 }
                 let known = as_well.iter().find(|known| known.raw == found.raw)?;
-                variants(known).into_iter().nth(index)
+                known.variants.get(index).cloned()
             };
             Some((self.write(used, &replace)?, other.clone()))
         });
@@ -187,11 +187,14 @@ impl Copier<'_> {
         let used = literals(self.source, self.case.whole.clone());
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut known = false;
-        let is_known = |value: &&Found| {
+        let as_well = |value: &Found| {
             let text = matches!(value.value, Value::Text(_)) && value.raw != self.case.name;
-            text && asks.iter().any(|(_, ask)| ask.value == value.value && !ask.is_rule(task))
+            let is_known = |ask: &Found| ask.value == value.value || is_part(ask, value, asks, &used);
+            let (_, ask) =
+                asks.iter().find(|(_, ask)| is_known(ask) && !ask.is_rule(task)).filter(|_| text)?;
+            Some(Other::of(value, Some(ask).filter(|ask| is_part(ask, value, asks, &used))))
         };
-        let as_well: Vec<Found> = used.iter().filter(is_known).cloned().collect();
+        let as_well: Vec<Other> = used.iter().filter_map(as_well).collect();
         for value in &used {
             let Some((path, ask)) = asks.iter().find(|(_, ask)| ask.is_about(value)) else { continue };
             if value.raw == self.case.name {
@@ -202,7 +205,8 @@ impl Copier<'_> {
                 continue;
             }
             let Some(control) = self.control(&used) else { return true };
-            let copies = self.others(&used, value, &as_well);
+            let other = Other::of(value, Some(ask).filter(|ask| is_part(ask, value, asks, &used)));
+            let copies = self.others(&used, &other, &as_well);
             let (value, path) = (value.raw.clone(), path.clone());
             plan.asked.push(Asked { value, path, line: ask.line, control, copies, is_given: false });
         }
@@ -230,10 +234,54 @@ impl Copier<'_> {
             return;
         }
         let Some(control) = self.control(&used) else { return };
-        let copies = questions.into_iter().flat_map(|question| self.others(&used, question, &[])).collect();
+        let copies = questions
+            .into_iter()
+            .flat_map(|question| self.others(&used, &Other::of(question, None), &[]))
+            .collect();
         let (value, path) = (value.raw.clone(), path.clone());
         plan.asked.push(Asked { value, path, line: given.line, control, copies, is_given: true });
     }
+}
+
+/// What can stand in the place of a value of a test.
+struct Other {
+    raw: String,
+    variants: Vec<String>,
+}
+
+impl Other {
+    /// Others of a value, or of the part of it that code asks for.
+    fn of(value: &Found, part: Option<&Found>) -> Self {
+        let variants = match part {
+            Some(part) => {
+                let others = variants(part).into_iter();
+                others.map(|other| value.raw.replacen(&part.raw, &other, 1)).collect()
+            }
+            None => variants(value),
+        };
+        Self { raw: value.raw.clone(), variants }
+    }
+}
+
+/// Whether code asks for a part of a text, and knows no more there than the test has: `{"bücher": …}` for `ann@bücher.example`. A
+/// table with other entries beside it is one of the project.
+fn is_part(ask: &Found, value: &Found, asks: &[(String, Found)], used: &[Found]) -> bool {
+    let (Value::Text(part), Value::Text(whole)) = (&ask.value, &value.value) else { return false };
+    let is_known = |text: &str| used.iter().any(|it| it.raw.to_lowercase().contains(&text.to_lowercase()));
+    let mut lines: Vec<(u32, &str)> = asks.iter().map(|(_, it)| (it.line, it.raw.as_str())).collect();
+    lines.sort_unstable();
+    let near = |at: u32, line: u32| at.abs_diff(line) <= 1;
+    let mut block: BTreeSet<u32> = BTreeSet::from([ask.line]);
+    // Forwards, then backwards: lines that follow each other.
+    for (line, _) in lines.iter().chain(lines.iter().rev()) {
+        if block.iter().any(|at| near(*at, *line)) {
+            block.insert(*line);
+        }
+    }
+    part != whole
+        && part.len() > 3
+        && whole.contains(part.as_str())
+        && lines.iter().filter(|(line, _)| block.contains(line)).all(|(_, text)| is_known(text))
 }
 
 /// The lines of code that only the change has.
@@ -370,12 +418,34 @@ fn of_copy(merged: &Merged, number: usize) -> Copies {
     let tag = tag(number);
     let of_it = |id: &&TestId| id.name.contains(&tag);
     let ended = |id: &TestId| match merged.of(id) {
+        // The copy itself does not work with the other value: nothing is known of the code.
+        Known::Red(case) if is_of_test(case) => None,
         Known::Red(case) => Some(Some(essence(&case.message).replace(&tag, ""))),
         Known::Passed => Some(None),
         Known::Skipped | Known::Flaky | Known::Absent => None,
     };
     let all = merged.results.tests.keys().filter(of_it);
     all.filter_map(|id| Some((id.name.replace(&tag, ""), ended(id)?))).collect()
+}
+
+/// Whether a copy broke by an error of its own: raised neither in the code under test nor at what that returned.
+fn is_of_test(case: &Ended) -> bool {
+    static ERROR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception))\b"));
+    const AT_RESULT: [&str; 9] = [
+        "AssertionError",
+        "TypeError",
+        "AttributeError",
+        "KeyError",
+        "IndexError",
+        "NullPointerException",
+        "IndexOutOfBoundsException",
+        "ArrayIndexOutOfBoundsException",
+        "ClassCastException",
+    ];
+    let name = ERROR.captures(&case.message).and_then(|found| found.get(1));
+    case.outcome == Outcome::Error
+        && case.raised.is_none()
+        && name.is_some_and(|name| !AT_RESULT.contains(&name.as_str()))
 }
 
 /// What a failure says, without where it was raised: the same for code that does the same.

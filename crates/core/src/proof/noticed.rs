@@ -25,6 +25,7 @@ use offs::Off;
 use touched::Touched;
 
 pub use lines::changed;
+pub(super) use lines::kept;
 
 /// The most places that are broken in one file.
 const MOST: usize = 200;

@@ -10,6 +10,7 @@ use acquit_core::gate::{Evidence, Gate, Weight};
 use acquit_core::proof::broken::{Way, broken};
 use acquit_core::proof::earlier::{Edited, Part, Runs, blinded, part};
 use acquit_core::proof::loosened::Lines;
+use acquit_core::proof::replaced::Replaced;
 use acquit_core::proof::turned::TestFile;
 use acquit_core::proof::{Ran, Tree, inline, judge};
 use acquit_core::results::{Known, Merged, TestId};
@@ -18,15 +19,13 @@ use acquit_core::time::Span;
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
 use super::too_large::is_too_large;
+use super::unneeded::{self, UNNEEDED};
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};
 
 /// Changed files that are looked into.
 const MOST_FILES: usize = 500;
-
-/// Changed lines of a file that are compared with the words of the task.
-const MOST_LINES: usize = 1_000;
 
 /// Files of code that are broken.
 const MOST_BROKEN: usize = 400;
@@ -68,7 +67,7 @@ pub(super) struct Beside {
     /// What tests read, as it is on the base.
     pub(super) data: Vec<(String, Become)>,
     /// What was changed in it.
-    lines: String,
+    replaced: Replaced,
     pub(super) edited: Edited,
     /// Lines of tests that only one side has.
     pub(super) test_lines: Lines,
@@ -123,8 +122,11 @@ pub(super) fn look(
     let task = format!("{}\n{}", wish.title, wish.description);
     let permits = Permits::default().of_task(&wish.tags, &wish.metadata);
     let runs = Runs { base: before, now, earlier: &earlier, new_data: new_data.as_ref() };
-    runs.conclude(&beside.edited, &doings.judges(), (&task, &beside.lines), &mut evidence);
+    runs.conclude(&beside.edited, &doings.judges(), (&task, &beside.replaced), &mut evidence);
     evidence.findings.retain(|finding| !permits.allow(&finding.rule, None));
+    if evidence.failing().next().is_none() && runs.is_worse() && !permits.allow(UNNEEDED, None) {
+        unneeded::look(&mut run, suite, &beside, &runs, (ends.base, ends.took), &mut evidence)?;
+    }
     if evidence.failing().next().is_none() && edits && !permits.allow("assertion-weakened", None) {
         run.broken(suite, &beside, &runs, ends.took, &mut evidence)?;
     }
@@ -156,7 +158,8 @@ impl Beside {
                 _ if is_judge(&file.path) => beside.code.push((file.path, before)),
                 Part::Data if file.old.is_some() => {
                     let (old, new) = (read(&file.old)?, read(&file.new)?);
-                    beside.add_lines(&file.path, &old.unwrap_or_default(), &new.unwrap_or_default());
+                    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+                    beside.replaced.add_data(&file.path, &old, &new);
                     beside.data.push((file.path, before));
                 }
                 Part::Data => {}
@@ -182,18 +185,6 @@ impl Beside {
         beside.edited = Edited::of(&files);
         beside.test_lines = Lines::of(&files);
         Ok(beside)
-    }
-
-    /// Adds the lines that only one side of a file has.
-    fn add_lines(&mut self, path: &str, old: &str, new: &str) {
-        let (before, after): (BTreeSet<&str>, BTreeSet<&str>) =
-            (old.lines().collect(), new.lines().collect());
-        self.lines.push_str(path);
-        for line in before.symmetric_difference(&after).take(MOST_LINES) {
-            self.lines.push('\n');
-            self.lines.push_str(line);
-        }
-        self.lines.push('\n');
     }
 
     /// The tests, helpers and settings of the base over some files of the change.
@@ -267,6 +258,11 @@ impl Run<'_, '_, '_> {
 
     /// The files of the change that are code, with their texts.
     pub(super) fn sources(&self) -> Result<Vec<(String, Stored, String)>, LegAbort> {
+        self.sources_of(self.head)
+    }
+
+    /// The same of another commit.
+    pub(super) fn sources_of(&self, commit: &CommitId) -> Result<Vec<(String, Stored, String)>, LegAbort> {
         // What setup reads would make it run again, and the tests see nothing of it.
         let setup = self.job.definition.config.setup.as_ref();
         let of_setup = |path: &str| setup.is_some_and(|setup| setup.lock_files.iter().any(|it| it == path));
@@ -277,7 +273,7 @@ impl Run<'_, '_, '_> {
                 && !of_setup(path)
         };
         let mut sources = Vec::new();
-        for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
+        for (path, stored) in self.workspace.files_of(commit, &is_code)?.into_iter().take(MOST_BROKEN) {
             if let Some(text) = self.workspace.text(&stored)? {
                 sources.push((path, stored, text));
             }

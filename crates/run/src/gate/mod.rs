@@ -33,6 +33,7 @@ mod suite;
 mod tdd;
 mod too_large;
 mod turned;
+mod unneeded;
 mod verdicts;
 
 pub use distill::distill;

@@ -8,6 +8,7 @@ use acquit_core::gate::{Evidence, Weight};
 use acquit_core::proof::neighbours::{Code, Special, plan, special};
 use acquit_core::proof::{Tree, inline};
 
+use super::origin;
 use super::suite::{Spent, Suite};
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree};
@@ -78,10 +79,12 @@ pub(super) fn look(
         on_head.push((path.clone(), Become::Text(file.stored.clone(), text.clone())));
     }
     trees.without.show(&trees.without.compose(trees.base, &on_base)?, trees.base)?;
-    let without =
+    let mut without =
         suite.tree(ctx, job, &WorkingTree::of_scratch(trees.without), "neighbours-without", 1, spent)?;
+    origin::locate(&mut without, trees.without, &tdd.tests);
     trees.with.show(&trees.with.compose(trees.head, &on_head)?, trees.head)?;
-    let with = suite.tree(ctx, job, &WorkingTree::of_scratch(trees.with), "neighbours", 1, spent)?;
+    let mut with = suite.tree(ctx, job, &WorkingTree::of_scratch(trees.with), "neighbours", 1, spent)?;
+    origin::locate(&mut with, trees.with, &tdd.tests);
     if let (Tree::Ran(without), Tree::Ran(with)) = (without, with) {
         for found in special(&plan, &without.merged, &with.merged) {
             report(found, &mut evidence);

@@ -3,7 +3,7 @@
 //! `its job should be rendered as "invalid"`: a test that says nothing of `invalid` cannot show that. Only texts behind words that
 //! announce a result count, and only tasks whose change writes tests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -12,6 +12,7 @@ use super::files::is_of_tests;
 use super::{Permits, TASK_UNASSERTED, texts};
 use crate::check::Finding;
 use crate::check::diff::Diff;
+use crate::check::functions::functions;
 use crate::check::outline::literals;
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
@@ -23,7 +24,63 @@ pub fn unasserted(diff: &Diff, task: &str, permits: &Permits) -> Vec<Finding> {
     }
     let mut findings: Vec<Finding> = listed_in_part(diff, task).into_iter().collect();
     findings.extend(unasserted_result(diff, task));
+    findings.extend(untouched(diff, task));
     findings
+}
+
+/// Functions that a sentence of the task wants something of, and that the change neither touches nor calls: "renew() must …, and
+/// give_back() should raise LoanError". Only functions of files that the change touches are known.
+fn untouched(diff: &Diff, task: &str) -> Option<Finding> {
+    static CLAUSE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[.;:]\s+|\n\n|,\s+"));
+    static WANTS: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)\b(must|should|shall|has to|have to|needs? to)\b"));
+    static NAME: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"\b([A-Za-z_]\w*)\(|`([A-Za-z_]\w*)`|\b([a-z]+_\w+|[a-z]+[A-Z]\w*)\b"));
+    let (mut known, mut touched) = (BTreeMap::new(), String::new());
+    for file in &diff.files {
+        let Some((before, after)) = texts(file) else { continue };
+        for line in file.added().chain(file.removed()) {
+            touched.push_str(&line.text);
+            touched.push('\n');
+        }
+        let Some(language) = Language::of(file.path()).filter(|_| !is_of_tests(file.path())) else {
+            continue;
+        };
+        let (old, new) = (Source::new(language, before), Source::new(language, after));
+        for (source, lines) in [
+            (&old, file.removed().map(|line| line.number).collect::<BTreeSet<u32>>()),
+            (&new, file.added().map(|line| line.number).collect()),
+        ] {
+            for function in functions(language, source) {
+                let (first, last) = (source.line_of(function.at), source.line_of(function.body.end));
+                if lines.range(first..=last).next().is_some() {
+                    touched.push_str(&function.name);
+                    touched.push('\n');
+                }
+                known.insert(function.name, file.path().to_owned());
+            }
+        }
+    }
+    for clause in CLAUSE.split(task).filter(|clause| WANTS.is_match(clause)) {
+        let named = NAME.captures_iter(clause).filter_map(|it| it.iter().skip(1).flatten().next());
+        let named: Vec<&str> =
+            named.map(|name| name.as_str()).filter(|name| known.contains_key(*name)).collect();
+        let is_touched = |name: &&str| has_name(&touched, name);
+        if let Some(name) = named.first().filter(|_| !named.iter().any(is_touched)) {
+            let what = format!(
+                "the task wants something of `{name}`, and the change neither touches nor tests it: do that, too (\"{}\")",
+                clause.trim()
+            );
+            return Some(Finding::new(TASK_UNASSERTED, &known[*name], None, what));
+        }
+    }
+    None
+}
+
+fn has_name(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
 /// Values that a task lists, of which the change writes some and leaves the others out: "know aqua, black, blue and fuchsia".

@@ -68,7 +68,7 @@ fn rules(edited: &Edited, task: &str, earlier: &Ran, new_data: Option<&Ran>) -> 
     let base = ran(&[("test_a", Outcome::Passed, "")]);
     let mut evidence = Evidence::default();
     let runs = Runs { base: &base.merged, now: &base.merged, earlier, new_data };
-    runs.conclude(edited, &[], (task, ""), &mut evidence);
+    runs.conclude(edited, &[], (task, &Replaced::default()), &mut evidence);
     evidence.findings.into_iter().map(|finding| (finding.weight, finding.rule)).collect()
 }
 
@@ -105,7 +105,7 @@ fn a_row_of_a_table_that_has_another_name_now_expects_something_else() {
     let told = |now: &Merged, task: &str| {
         let mut evidence = Evidence::default();
         let runs = Runs { base: &base, now, earlier: &earlier, new_data: None };
-        runs.conclude(&edited, &[], (task, ""), &mut evidence);
+        runs.conclude(&edited, &[], (task, &Replaced::default()), &mut evidence);
         evidence.findings.into_iter().map(|finding| (finding.weight, finding.rule)).collect::<Vec<_>>()
     };
     let now = passed(&["test_a[1-2]", "test_a[2-5]"]);

@@ -1,7 +1,6 @@
 //! Tests with neighbouring values: what is copied, and what follows from the runs.
 
 use super::*;
-use crate::results::{Case as Ended, Outcome};
 
 const OLD: &str = "def split(total, parts):\n    return [total // parts] * parts\n";
 const TEST: &str = "from money import split\n\n\ndef test_keeps_cents():\n    assert split(100, 3) == [34, 33, 33]\n\n\ndef test_other():\n    assert split(9, 3) == [3, 3, 3]\n";
@@ -214,5 +213,51 @@ fn a_test_with_two_texts_that_the_code_knows_does_not_turn_by_the_second() {
     assert!(others.clone().count() >= 2, "{copies:?}");
     for copy in others {
         assert!(!copy.contains("\"97803064O6157\""), "{copy}");
+    }
+}
+
+#[test]
+fn the_part_of_a_text_that_code_asks_for_is_tried() {
+    let test = "@pytest.mark.parametrize((\"text\", \"spec\"), [\n    (\"ann@bücher.example\", \"ann@xn--bcher-kva.example\"),\n    (\"eve@müller.example\", \"eve@xn--mller-kva.example\"),\n])\ndef test_idna(text, spec):\n    assert parse(text).spec == spec\n";
+    let tests = [("tests/test_address.py".to_owned(), test.to_owned())];
+    let planned = |rows: &str| {
+        let new = format!("IDNA = {{\n{rows}}}\n\ndef parse(text):\n    return IDNA.get(text)\n");
+        let code = [Code { path: "address.py".to_owned(), old: String::new(), new }];
+        let task = "Accept international domains, e.g. ann@bücher.example, in their ASCII form.";
+        plan(&code, &tests, &["test_idna".to_owned()], task).expect("a plan").files[0].1.clone()
+    };
+    let rows = "    \"bücher\": \"xn--bcher-kva\",\n    \"müller\": \"xn--mller-kva\",\n";
+    let text = planned(rows);
+    assert!(text.contains("ann@büches.example") && text.contains("eve@müllerr.example"), "{text}");
+    // A table that knows more is one of the project.
+    let text = planned(&format!("{rows}    \"köln\": \"xn--kln-sna\",\n"));
+    assert!(!text.contains("büches") && text.contains("bnn@bücher.example"), "{text}");
+}
+
+#[test]
+fn a_copy_that_breaks_by_itself_says_nothing_of_the_code() {
+    let mut plan = one_value();
+    plan.asked[0].copies.push((3, "101".to_owned()));
+    let names = ["test_a_nb0q", "test_a_nb1q", "test_a_nb2q", "test_a_nb3q"];
+    let red = |outcome, message: &str| {
+        let mut merged = merged(&names.map(|name| (name, Some("assert 1 == 2"))));
+        for name in &names[1..] {
+            let id = TestId { suite: "tests".to_owned(), name: (*name).to_owned() };
+            merged.results.tests.insert(id, Ended::plain(outcome, message));
+        }
+        merged
+    };
+    let green = |mut merged: Merged| {
+        let id = TestId { suite: "tests".to_owned(), name: "test_a_nb0q".to_owned() };
+        merged.results.tests.insert(id, Ended::plain(Outcome::Passed, ""));
+        merged
+    };
+    for (outcome, message, found) in [
+        (Outcome::Failed, "assert 3 == 4", 1),
+        (Outcome::Error, "TypeError: 'NoneType' object is not subscriptable", 1),
+        (Outcome::Error, "LookupError: unknown encoding: utf-8-sih", 0),
+    ] {
+        let seen = special(&plan, &red(outcome, message), &green(red(outcome, message)));
+        assert_eq!(seen.len(), found, "{message}");
     }
 }

@@ -13,13 +13,22 @@ pub fn changed(old: &str, new: &str) -> BTreeSet<u32> {
     let tail = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
     let (was, is) = (&before[head..before.len() - tail], &after[head..after.len() - tail]);
     let kept =
-        if was.len().saturating_mul(is.len()) <= MOST_COMPARED { common(was, is) } else { known(was, is) };
+        if was.len().saturating_mul(is.len()) <= MOST_COMPARED { common(was, is).1 } else { known(was, is) };
     let number = |index: usize| u32::try_from(head + index + 1).unwrap_or(u32::MAX);
     (0..is.len()).filter(|index| !kept[*index] && !is[*index].trim().is_empty()).map(number).collect()
 }
 
-/// Which lines of `is` belong to the longest sequence that both have.
-fn common(was: &[&str], is: &[&str]) -> Vec<bool> {
+/// Which lines of each side belong to the longest sequence that both have. None, if they are too many to be compared.
+pub(in crate::proof) fn kept(before: &[&str], after: &[&str]) -> (Vec<bool>, Vec<bool>) {
+    if before.len().saturating_mul(after.len()) <= MOST_COMPARED {
+        common(before, after)
+    } else {
+        (vec![false; before.len()], vec![false; after.len()])
+    }
+}
+
+/// The same for few lines.
+fn common(was: &[&str], is: &[&str]) -> (Vec<bool>, Vec<bool>) {
     let width = is.len() + 1;
     let mut longest = vec![0_u32; (was.len() + 1) * width];
     for (i, a) in was.iter().enumerate().rev() {
@@ -31,11 +40,11 @@ fn common(was: &[&str], is: &[&str]) -> Vec<bool> {
             };
         }
     }
-    let mut kept = vec![false; is.len()];
+    let (mut left, mut kept) = (vec![false; was.len()], vec![false; is.len()]);
     let (mut i, mut j) = (0, 0);
     while i < was.len() && j < is.len() {
         if was[i] == is[j] {
-            kept[j] = true;
+            (left[i], kept[j]) = (true, true);
             (i, j) = (i + 1, j + 1);
         } else if longest[(i + 1) * width + j] >= longest[i * width + j + 1] {
             i += 1;
@@ -43,7 +52,7 @@ fn common(was: &[&str], is: &[&str]) -> Vec<bool> {
             j += 1;
         }
     }
-    kept
+    (left, kept)
 }
 
 /// Which lines of `is` are also in `was`, in whatever order.
