@@ -1,0 +1,8 @@
+package measure;
+
+/** What a unit measures. */
+public enum Dimension {
+    LENGTH,
+    MASS,
+    TIME
+}
