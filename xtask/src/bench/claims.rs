@@ -98,7 +98,7 @@ fn grow(store: &str, events: u32) -> Result<(), Stop> {
     const COLUMNS: &str = "task, leg, at, category, kind, level, actor, summary, data";
     if store.starts_with("postgres") {
         let sql = format!(
-            "insert into events ({COLUMNS}) select {COLUMNS} from (select {COLUMNS} from events limit 1) one,
+            "set session_replication_role = replica; insert into events ({COLUMNS}) select {COLUMNS} from (select {COLUMNS} from events limit 1) one,
              generate_series(1, {events})"
         );
         execute(store, &sql)?;

@@ -1,5 +1,6 @@
 //! The same on PostgreSQL: SIGKILL after each step, and connections that break at the border of each transaction, right
 //! before its commit or right after.
+#![allow(clippy::disallowed_macros, reason = "a test that counts says what it counted")]
 
 use acquit_core::event::Step;
 use acquit_testkit::border::{Border, Moment};

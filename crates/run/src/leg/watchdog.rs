@@ -40,7 +40,7 @@ pub(crate) struct Watchdog(Arc<Seen>);
 impl Watchdog {
     /// Starts watching. `now` is a clock that counts while the machine sleeps, and `end` ends the process.
     pub(crate) fn start(lease: Duration, now: fn() -> Duration, end: fn()) -> Self {
-        Self::looking(lease / LOOKS, lease / PATIENCE, lease - lease / MARGIN, now, end)
+        Self::looking(lease / LOOKS, lease / PATIENCE, lease.saturating_sub(lease / MARGIN), now, end)
     }
 
     fn looking(

@@ -1,4 +1,5 @@
 //! SIGKILL at random moments of anything that runs: harness, daemon, worker, agent, gate, PostgreSQL.
+#![allow(clippy::disallowed_macros, reason = "a test that counts says what it counted")]
 #![allow(clippy::disallowed_methods, reason = "a kill comes at a moment that nobody chose")]
 
 use std::collections::BTreeMap;

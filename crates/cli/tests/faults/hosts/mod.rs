@@ -4,6 +4,7 @@
 //! The user's own machine is this one. It reaches the database by its Unix sockets, merges the work and sends messages.
 //! A worker's host has a network, process numbers and a name of its own; its first process starts the worker again when
 //! it dies, as systemd would.
+#![allow(clippy::disallowed_methods, reason = "a host is started by the test")]
 
 mod audit;
 mod chaos;
@@ -189,7 +190,7 @@ struct Fleet<'n> {
     kills: bool,
 }
 
-impl<'n> Fleet<'n> {
+impl Fleet<'_> {
     fn boot(&mut self, which: usize) {
         let url = self.pair.url();
         self.workers[which].boot(self.sandbox, &url, self.slots);
