@@ -95,7 +95,7 @@ fn after_kills(kills: u32, tasks: u32, seed: u64, patience: Duration) {
 }
 
 #[test]
-fn heavy_tasks_end_well_on_workers_after_a_dozen_random_kills_of_anything() {
+fn soak_heavy_tasks_end_well_on_workers_after_a_dozen_random_kills_of_anything() {
     after_kills(14, 9, 1, Duration::from_mins(1));
 }
 
