@@ -127,7 +127,9 @@ impl Printer {
         }
         if let Some(at) = dirty.filter(|_| can_merge(task)) {
             let at = text::visible(&at.display().to_string());
-            self.data(&self.wrapped(&format!("  to merge it, first commit or stash your changes in {at}"), 2));
+            self.data(
+                &self.wrapped(&format!("  to merge it, first commit or stash your changes in {at}"), 2),
+            );
         }
     }
 
