@@ -55,7 +55,7 @@ fn the_corpus_is_sound() {
 fn a_tenth_of_the_corpus_is_judged_as_it_is_labelled() {
     let place = place(Extent::Full);
     let mut all = place.cases(&[], &[]).unwrap();
-    // Their figures are in docs/gates.md: they miss the goal.
+    // Their figures are in docs/gates-measured.md: they miss the goal.
     all.retain(|(_, case)| !case.name.starts_with("held-out-"));
     let tenth = sample(all, 10);
     let Some(matrix) = judged(&place, &tenth) else { return };

@@ -163,3 +163,19 @@ fn a_list_of_the_task_is_done_whole() {
     assert!(found("const NAMES: [(&str, u32); 0] = load();\n", task).is_empty());
     assert!(found(&with(&["blue", "lime"]), "Know blue and lime.").is_empty());
 }
+
+#[test]
+fn each_function_that_the_task_wants_something_of_is_touched_or_tested() {
+    let before = "def renew(loan):\n    return loan.today\n\n\ndef give_back(item):\n    return item\n";
+    let half = before.replace("loan.today", "loan.due");
+    let whole = half.replace("return item", "return lend(item)");
+    let found = |after: &str, task: &str| {
+        let diff = change(&[("shelf/desk.py", Some(before), Some(after))]);
+        unasserted(&diff, task, &Permits::default()).len()
+    };
+    let both = "renew() must count from the due date, and give_back() of an unknown item should raise.";
+    assert_eq!((found(&half, both), found(&whole, both)), (1, 0));
+    // What is only named, or named beside something that was done, is not asked for.
+    assert_eq!(found(&half, "renew() must count from the due date. give_back() does so already."), 0);
+    assert_eq!(found(&half, "renew() must do what give_back() does."), 0);
+}
