@@ -2,6 +2,8 @@
 //!
 //! Only for changes that edit what tests consist of: one that adds tests costs nothing here.
 
+mod unneeded;
+
 use std::collections::BTreeSet;
 
 use acquit_core::check::dilution::Permits;
@@ -19,10 +21,11 @@ use acquit_core::time::Span;
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
 use super::too_large::is_too_large;
-use super::unneeded::{self, UNNEEDED};
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};
+
+use unneeded::UNNEEDED;
 
 /// Changed files that are looked into.
 const MOST_FILES: usize = 500;

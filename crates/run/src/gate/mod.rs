@@ -33,7 +33,6 @@ mod suite;
 mod tdd;
 mod too_large;
 mod turned;
-mod unneeded;
 mod verdicts;
 
 pub use distill::distill;

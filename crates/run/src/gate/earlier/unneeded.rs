@@ -10,8 +10,7 @@ use acquit_core::gate::{Evidence, Weight};
 use acquit_core::proof::earlier::Runs;
 use acquit_core::proof::hunks::without_each;
 
-use super::earlier::{Beside, Run};
-use super::suite::Suite;
+use super::{Beside, Run, Suite};
 use crate::git::CommitId;
 use crate::leg::LegAbort;
 use crate::workspace::Become;
