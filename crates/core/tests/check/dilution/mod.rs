@@ -72,6 +72,11 @@ fn a_permit_lifts_its_rule_in_its_place_and_nothing_else() {
     assert_eq!(task(&["allow-dilution"], &none), [""; 0]);
     assert_eq!(task(&["allow-dilution:test-removed"], &none), ["suppressed"]);
     assert_eq!(task(&["allow-dilution:nonsense", "other"], &none).len(), 2);
+    let row = "#[test]\nfn a() {\n    assert_eq!(f(1), 2);\n    assert_eq!(f(2), 3);\n}\n";
+    let less = change(&[("tests/a.rs", Some(row), Some(&row.replace("    assert_eq!(f(2), 3);\n", "")))]);
+    let of_less = |permits: &Permits| dilution(&less, permits).len();
+    assert_eq!(of_less(&Permits::default()), 1, "a row is gone");
+    assert_eq!(of_less(&Permits::read(&["test-removed"]).unwrap()), 0, "who lets a test go lets a row go");
     let metadata = BTreeMap::from([("allow-dilution".to_owned(), "suppressed, test-removed".to_owned())]);
     assert_eq!(task(&[], &metadata), [""; 0]);
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
 
-use super::rules::{FEATURE_REMOVED, RULES, TEST_REMOVED};
+use super::rules::{ASSERTIONS_REMOVED, FEATURE_REMOVED, RULES, TEST_REMOVED};
 use crate::pattern::pattern;
 
 /// The tag, and the key of the metadata, by which a task allows dilution.
@@ -147,9 +147,9 @@ impl Permits {
     /// Whether something is allowed.
     pub fn allow(&self, rule: &str, file: Option<&str>) -> bool {
         self.0.iter().any(|permit| {
-            // Whoever allows a test to go allows it to go with what it tests.
-            let covers =
-                |allowed: &str| allowed == rule || (allowed == TEST_REMOVED && rule == FEATURE_REMOVED);
+            // Whoever allows a test to go allows it to go with what it tests, and a part of it to go.
+            let implied = [FEATURE_REMOVED, ASSERTIONS_REMOVED].contains(&rule);
+            let covers = |allowed: &str| allowed == rule || (allowed == TEST_REMOVED && implied);
             permit.rule.is_none_or(covers)
                 && match (&permit.place, file) {
                     (None, _) => true,
