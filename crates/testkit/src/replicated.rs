@@ -104,7 +104,7 @@ impl<'n> Replicated<'n> {
     ///
     /// # Panics
     ///
-    /// If none does within [`START`].
+    /// If none does within `START`.
     #[track_caller]
     pub fn client(&self) -> Client {
         let begin = Instant::now();
