@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acquit_core::agent::{AgentEvent, Usage};
+use acquit_core::artifact::Artifact;
 use acquit_core::event::Body;
 use acquit_core::gate::Verdict;
 use acquit_core::human_request::Ask;
@@ -73,6 +74,34 @@ pub fn usage(task: &Task, runs: Option<&(LegId, Usage)>) -> Usage {
 pub fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
     let legs = task.legs().filter(|leg| leg.started.is_some_and(|started| started >= moment));
     legs.filter_map(|leg| leg.cost()).fold(0, u64::saturating_add)
+}
+
+/// Returns the cost of all legs that started at or after midnight, in millionths of a dollar.
+pub fn spent_today(index: &TaskIndex, midnight: Timestamp) -> u64 {
+    let recent = index.open().chain(index.ended_since(midnight));
+    recent.map(|task| spent_since(task, midnight)).fold(0, u64::saturating_add)
+}
+
+/// Describes what a finished task delivered: its headline if that is not its title, where it is, and its size.
+pub fn delivered(task: &Task) -> Vec<String> {
+    if !matches!(task.state, State::Ended { end: End::Done }) {
+        return Vec::new();
+    }
+    let place = task.request().map(|request| format!("pull request {}", request.url));
+    let branch = task.artifacts.iter().rev().find_map(|artifact| match artifact {
+        Artifact::Merged { branch, .. } => Some(format!("merged into {branch}")),
+        Artifact::Branch { name, published: true, .. } => Some(format!("branch {name}")),
+        _ => None,
+    });
+    let size = task.artifacts.iter().find_map(|artifact| match artifact {
+        Artifact::Diff(stats) => {
+            let files = if stats.files == 1 { "file" } else { "files" };
+            Some(format!("+{} −{} in {} {files}", stats.insertions, stats.deletions, stats.files))
+        }
+        _ => None,
+    });
+    let headline = Some(task.headline()).filter(|headline| *headline != task.seed.wish.title);
+    [headline.map(str::to_owned), place.or(branch), size].into_iter().flatten().collect()
 }
 
 /// Status of one step of a task.

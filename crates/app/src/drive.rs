@@ -8,6 +8,7 @@ use std::time::Duration;
 use acquit_core::ids::TaskId;
 use acquit_core::leg;
 use acquit_core::store::Store;
+use acquit_core::task::State;
 use acquit_run::harness;
 use acquit_run::process::Detached;
 use acquit_run::supervise;
@@ -81,6 +82,18 @@ impl Driver {
 pub fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
     let now = store.now()?;
     Ok(store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Ready && leg.not_before <= now))
+}
+
+/// Starts a queued task without waiting for a worker.
+pub fn run_now(app: &App, store: &mut dyn Store, id: TaskId) -> Result<(), Error> {
+    let task = store.task(id)?;
+    let ready = store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Ready);
+    if !matches!(task.state, State::Working { cancel: None, .. }) || !ready {
+        return Err(Error::NotQueued { task: id, state: crate::tasks::word(store, &task)? });
+    }
+    let definition = store.definition(id)?;
+    crate::preflight::check(app, &definition.config, &definition.workflow)?;
+    Driver::default().step(app, store, id)
 }
 
 /// Starts a harness for a task. The harness continues by itself.

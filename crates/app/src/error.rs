@@ -180,6 +180,14 @@ pub enum Error {
         /// Reason.
         what: &'static str,
     },
+    /// No leg of the task waits to be run.
+    #[error("run {task}: it has no leg that waits to be run, it is {state}")]
+    NotQueued {
+        /// Task id.
+        task: TaskId,
+        /// State of the task.
+        state: &'static str,
+    },
     /// The base branch is checked out with uncommitted changes.
     #[error("merge into {branch}: it is checked out at {} with changes that are in no commit", at.display())]
     DirtyCheckout {

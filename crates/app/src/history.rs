@@ -29,6 +29,8 @@ pub struct History {
     pub setups: Vec<SetupAgain>,
     /// When each request was opened, by number.
     pub opened: BTreeMap<u32, Timestamp>,
+    /// Time of each remark of the task's conversation, in order.
+    pub remarks: Vec<Timestamp>,
     /// Answers to requests.
     pub answers: Vec<Answered>,
     /// The newest events, oldest first.
@@ -102,9 +104,13 @@ impl History {
             Body::Progress { text, .. } => leg.progress = Some(text.clone()),
             Body::WorkSaved { reference, .. } => leg.saved = Some(reference.clone()),
             Body::Change { change: Change::RequestAnswered { request, by, answer } } => {
+                // An answer to several questions is a remark for each.
+                let remarks = if let Answer::Each { answers } = answer { answers.len() } else { 1 };
+                self.remarks.extend(std::iter::repeat_n(event.at, remarks));
                 let answer = in_words(answer);
                 self.answers.push(Answered { request: *request, by: by.clone(), at: event.at, answer });
             }
+            Body::Change { change: Change::Remarked { .. } } => self.remarks.push(event.at),
             Body::Change { change: Change::RequestOpened { request } } => {
                 self.opened.insert(request.number, event.at);
             }

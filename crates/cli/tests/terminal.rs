@@ -296,6 +296,66 @@ fn the_inbox_walks_through_what_waits_and_each_answer_counts() {
     assert_eq!(listed.trim(), "[]");
 }
 
+/// A person accepts the work, sends it back, or wants another plan.
+const ACCEPT: &str = r#"
+[budgets]
+agent = 0
+rework = 3
+[gates.test]
+run = "true"
+kind = "test"
+[stages.code]
+mode = "implement"
+gates = ["test"]
+on = { pr_ready = "accept" }
+[stages.accept]
+kind = "human"
+question = "Deliver it?"
+on = { approved = "deliver", rejected = { to = "code", budget = "rework" }, later = "code" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+/// Writes, and writes something else when it is asked again.
+const WRITES: &str = r#"
+[[code]]
+step = [ { write = "work.txt", content = "first\n" }, { outcome = "pr_ready", payload = { summary = "first" } } ]
+[[code]]
+step = [ { write = "work.txt", content = "second\n" }, { outcome = "pr_ready", payload = { summary = "second" } } ]
+"#;
+
+#[test]
+fn the_inbox_names_the_commit_and_rejects_with_words_after_it_said_where_they_lead() {
+    use std::io::Write;
+    let sandbox = Sandbox::scripted(ACCEPT, WRITES);
+    sandbox.run_to(3);
+    let tip = sandbox.task().tip;
+    let commit = format!("approve {} and no other; goes to deliver", &tip[..10]);
+    let (mut seen, mut child) = typed_at(&sandbox, 100, &["inbox"]);
+    let shown = until_shown(&mut seen, "enter: later");
+    for part in [commit.as_str(), "in 1 file\r", "✓ test", "send it back to code, round 1 of 3", "1  later"]
+    {
+        assert!(shown.contains(part), "{part:?}: {shown:?}");
+    }
+    seen.write_all(b"n\n").expect("typed");
+    until_shown(&mut seen, "why not?");
+    seen.write_all(b"Write it TWICE\n").expect("typed");
+    until_shown(&mut seen, "T-1 ready");
+    assert!(child.wait().expect("a child").success());
+    sandbox.acquit(&["run", "T-1"]).must(3);
+    assert!(common::read(&sandbox.leg_file(2, "prompt.md")).contains("Write it TWICE"));
+    let (mut seen, mut child) = typed_at(&sandbox, 100, &["inbox"]);
+    until_shown(&mut seen, "round 2 of 3");
+    // Somebody else answers meanwhile: what is typed here counts for nothing, and it is said who was first.
+    sandbox.acquit(&["approve", "T-1"]).must(0);
+    seen.write_all(b"y\n").expect("typed");
+    let told = until_shown(&mut seen, "answered it before");
+    assert!(told.contains("tester"), "{told}");
+    assert!(child.wait().expect("a child").success());
+}
+
 #[test]
 fn the_inbox_walks_through_as_many_as_it_is_told_and_says_that_there_are_more() {
     use std::io::Write;

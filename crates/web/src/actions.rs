@@ -112,6 +112,8 @@ pub fn can_retry(state: &State) -> bool {
 pub enum Action {
     /// Cancel the task.
     Cancel,
+    /// Start a queued task without waiting for a worker.
+    Run,
     /// Retry the task.
     Retry {
         /// Stage to start at; `None` for the current one.
@@ -146,6 +148,7 @@ impl Action {
         };
         match name {
             "cancel" => Ok(Self::Cancel),
+            "run" => Ok(Self::Run),
             "merge" => Ok(Self::Merge),
             "feedback" => Ok(Self::Feedback),
             "retry" => {
@@ -173,6 +176,7 @@ impl Action {
     pub fn perform(self, app: &App, store: &mut dyn Store, task: TaskId) -> Result<(), Error> {
         match self {
             Self::Cancel => app.cancel(store, task).map(|_| ()),
+            Self::Run => acquit_app::drive::run_now(app, store, task),
             Self::Merge => app.merge(store, task).map(|_| ()),
             Self::Retry { stage, note } => {
                 let input = Input::Retry { by: app.person(), stage, note };

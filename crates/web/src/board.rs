@@ -51,6 +51,8 @@ const LANES: [(Lane, &str, &str, Sign); 5] = [
 /// A task with the content of its card.
 struct Card<'i> {
     lane: Lane,
+    /// Place in the queue, from 0.
+    place: Option<i64>,
     known: &'i IndexedTask,
     task: Task,
     usage: Usage,
@@ -130,8 +132,8 @@ pub fn content(
     let running = board::running(store)?;
     let index = shared.index(store)?;
     let mut lanes: Vec<(Lane, Vec<&IndexedTask>)> = LANES.iter().map(|lane| (lane.0, Vec::new())).collect();
-    let recent = || index.open().chain(index.ended_since(today));
-    let spent = recent().map(|task| board::spent_since(task, today)).fold(0, u64::saturating_add);
+    let spent = board::spent_today(&index, today);
+    let ended = ends(index.ended_since(today));
     let sought = Sought::of(&wanted.q);
     // A search also finds older tasks.
     let older = if wanted.is_empty() && wanted.lane.is_empty() { today } else { Timestamp(i64::MIN) };
@@ -161,12 +163,18 @@ pub fn content(
     for (lane, page, size, tasks) in &shown {
         let mut cards = Vec::new();
         for task in tasks.iter().skip((page - 1) * size).take(*size) {
-            cards.push(card(&shared.app, store, *lane, task, running.get(&task.id))?);
+            cards.push(card(
+                &shared.app,
+                store,
+                (*lane, queue.get(&task.id).copied()),
+                task,
+                running.get(&task.id),
+            )?);
         }
         drawn.push((*lane, *page, *size, cards, tasks.len(), hint(*lane, tasks, now)));
     }
     let body = html! {
-        (head(&counts, spent, wanted, role))
+        (head(&counts, &ended, spent, wanted, role))
         (unreadable(&index))
         (filter(wanted, &index))
         div #board .lanes.single[drawn.len() == 1] data-live {
@@ -193,21 +201,39 @@ fn hint(lane: Lane, tasks: &[&IndexedTask], now: Timestamp) -> String {
             later.filter(|at| *at > now).min().map(|at| format!("next goes on at {}", clock(at)))
         }
         Lane::Queued => Some("in this order".to_owned()),
-        Lane::Done => {
-            let count = |standing| tasks.iter().filter(|task| task.standing == standing).count();
-            let (done, failed) = (count(Standing::Done), count(Standing::Failed));
-            let others = tasks.len() - done - failed;
-            let part = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
-            let parts = [part(done, "acquitted"), part(failed, "failed"), part(others, "without a change")];
-            Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
-        }
+        Lane::Done => Some(ends(tasks.iter().copied())),
         Lane::Running => None,
     }
     .unwrap_or_default()
 }
 
-fn head(counts: &[usize], spent: u64, wanted: &Wanted, role: Role) -> Markup {
+/// Counts ended tasks by their end: `2 acquitted, 1 failed`. Empty without any.
+fn ends<'i>(tasks: impl Iterator<Item = &'i IndexedTask>) -> String {
+    let (mut done, mut failed, mut others) = (0, 0, 0);
+    for task in tasks {
+        *match task.standing {
+            Standing::Done => &mut done,
+            Standing::Failed => &mut failed,
+            _ => &mut others,
+        } += 1;
+    }
+    let part = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
+    let parts = [part(done, "acquitted"), part(failed, "failed"), part(others, "without a change")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the name of a lane. Only the board without a search or lane is about today.
+fn name_of(lane: Lane, name: &'static str, wanted: &Wanted) -> &'static str {
+    if lane == Lane::Done && (!wanted.is_empty() || !wanted.lane.is_empty()) { "Done" } else { name }
+}
+
+fn head(counts: &[usize], ended: &str, spent: u64, wanted: &Wanted, role: Role) -> Markup {
     let heading = match (counts[0], counts[1]) {
+        // A search says nothing about the tasks that it leaves out.
+        _ if !wanted.is_empty() => match counts.iter().sum() {
+            0 => "No task fits".to_owned(),
+            found => format!("{} found", words::count(found, "task")),
+        },
         (0, 0) => "Nothing needs you".to_owned(),
         (0, running) => format!("Nothing needs you; {} running", words::count(running, "task")),
         (1, _) => "1 task needs you".to_owned(),
@@ -217,13 +243,13 @@ fn head(counts: &[usize], spent: u64, wanted: &Wanted, role: Role) -> Markup {
         div #head .head.row data-live {
             div {
                 h1 { (heading) }
-                p.lede { (counts[1]) " running, " (counts[2]) " waiting, " (counts[3]) " queued. " (words::cost(Some(spent))) " spent today." }
+                p.lede { "Since midnight: " @if ended.is_empty() { "nothing ended" } @else { (ended) } ", " (words::cost(Some(spent))) " spent." }
             }
             @if role.may_act() { a.btn.main href="/new" { "New task" } }
         }
         nav #tiles .tiles data-live aria-label="Lanes" {
             @for (index, (lane, id, name, sign)) in LANES.into_iter().enumerate() {
-                a href=(wanted.address(id, 1)) class=[(lane == Lane::Needs && counts[0] > 0).then_some("hot")] aria-current=[(wanted.lane == id).then_some("true")] { (sign.bare()) b { (counts[index]) } span { (name) } }
+                a href=(wanted.address(id, 1)) class=[(lane == Lane::Needs && counts[0] > 0).then_some("hot")] aria-current=[(wanted.lane == id).then_some("true")] { (sign.bare()) b { (counts[index]) } span { (name_of(lane, name, wanted)) } }
             }
         }
     }
@@ -266,7 +292,7 @@ fn filter(wanted: &Wanted, index: &TaskIndex) -> Markup {
 fn card<'i>(
     app: &App,
     store: &mut dyn Store,
-    lane: Lane,
+    (lane, place): (Lane, Option<i64>),
     known: &'i IndexedTask,
     runs: Option<&(LegId, Usage)>,
 ) -> Result<Card<'i>, Error> {
@@ -276,7 +302,7 @@ fn card<'i>(
         None => None,
     };
     let usage = board::usage(&task, runs);
-    Ok(Card { lane, known, task, usage, words })
+    Ok(Card { lane, place, known, task, usage, words })
 }
 
 /// Returns the last thing a running agent said or did.
@@ -300,8 +326,7 @@ fn section(
     let Some((_, id, name, sign)) = LANES.into_iter().find(|(known, ..)| *known == lane) else {
         return html! {};
     };
-    let name =
-        if lane == Lane::Done && (!wanted.is_empty() || !wanted.lane.is_empty()) { "Done" } else { name };
+    let name = name_of(lane, name, wanted);
     let last = count.div_ceil(size.max(1));
     html! {
         @if count > 0 {
@@ -401,6 +426,7 @@ fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
         _ => known.legs().last().map(|leg| (leg.state, leg.not_before)),
     };
     let sign = sign_of(&task.state, last, now);
+    let delivered = board::delivered(task);
     let (label, href) = match (&task.state, card.lane) {
         (State::Waiting { request }, Lane::Needs) => {
             let label = match request.ask {
@@ -417,11 +443,12 @@ fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
         li.card id={ "task-" (seed.id) } {
             div.card-title { (sign.named()) a href={ "/tasks/" (seed.id) } { (words::line(&task.listed_title(), 160)) } }
             div.meta { span.id { (seed.id) } span { (words::line(&seed.project.name, 40)) } span { (seed.workflow) } @if let Some(agent) = &known.agent { span { (words::line(agent, 40)) } } }
-            div.card-what { (what(task, last, now)) @if let Some(said) = &card.words { div.said { (said) } } }
+            div.card-what { (what(task, last, now)) @if let Some(said) = &card.words { div.said { (said) } } @if !delivered.is_empty() { div.dim { (words::line(&delivered.join(" · "), 300)) } } }
             div.card-path { (path::small(&path::known(task, &known.stages, sign))) }
             div.card-sum {
+                @if let (Lane::Queued, Some(place)) = (card.lane, card.place) { b { (words::place(usize::try_from(place).unwrap_or(0) + 1)) } " · " }
                 b { @if known.standing.is_over() { (words::length(known.took(now))) } @else { (since(board::since(card.lane, known), now)) } }
-                " " (words::usage_cost(&card.usage))
+                @if card.lane != Lane::Queued || !card.usage.is_empty() { " " (words::usage_cost(&card.usage)) }
             }
             div.card-act { a.btn href=(href) aria-label={ (label) " " (seed.id) } { (label) } }
         }

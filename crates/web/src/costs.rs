@@ -123,8 +123,9 @@ fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
     let tall = |cost: u64| 96 * cost / most;
     let wide = 100.0 / f64::from(u32::try_from(count).unwrap_or(1));
     html! {
+        p.axis { span { (words::cost(Some(most).filter(|most| *most > 1))) } }
         svg.bars height="104" role="img" aria-label={ "Cost by day, at most " (words::cost(Some(most))) } {
-            line.base x1="0" y1="100" x2="100%" y2="100" {}
+            @for y in ["4", "52", "100"] { line.base x1="0" y1=(y) x2="100%" y2=(y) {} }
             @for (place, day) in moments.iter().enumerate() {
                 @let bill = bill(day);
                 @let x = format!("{:.2}%", wide * (f64::from(u32::try_from(place).unwrap_or(0)) + 0.1));
@@ -133,7 +134,7 @@ fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
                 rect.solid x=(x) y=(100 - tall(bill.proven_micros)) width=(width) height=(tall(bill.proven_micros)) {}
             }
         }
-        p.axis { span { (words::moment(first, "%d %b")) } span { "most: " (words::cost(Some(most).filter(|most| *most > 1))) } span { "today" } }
+        p.axis { span { (words::moment(first, "%d %b")) } span { "today" } }
     }
 }
 
@@ -146,7 +147,7 @@ fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Bill>) -> Markup {
             header.panel-head { h2 { (heading) } }
             @if groups.is_empty() { p.panel-body.dim { "Nothing yet." } } @else {
                 div.scroll tabindex="0" role="region" aria-label=(heading) { table.slim {
-                    thead { tr { th scope="col" { "name" } th.n scope="col" { (noun) } th.n scope="col" { "time" } th.n.wordy scope="col" { "tokens" } th.n scope="col" { "cost" } th scope="col" { "proven, light: not" } } }
+                    thead { tr { th scope="col" { "name" } th.n scope="col" { (noun) } th.n scope="col" { "time" } th.n.wordy scope="col" { "tokens" } th.n scope="col" { "cost" } th scope="col" { span.key.solid {} " proven " span.key.light {} " not" } } }
                     tbody { @for (name, bill) in all.into_iter().take(50) { tr {
                         th scope="row" { (words::line(name, 80)) }
                         td.n { (bill.count) }

@@ -229,8 +229,9 @@ fn draw(
                     @for (line, (old, new)) in &rows {
                         tr class=(class(line)) { td.ln { (old) } td.ln { (new) } td { pre { (words::text(line)) } } }
                         @if let (true, Some(lines)) = (commented, hunk(line)) { tr.comment { td colspan="3" { details {
-                            summary { "Comment on lines " (lines) }
-                            label.field { span.sr { "Comment on lines " (lines) " of " (words::line(&file.name, 300)) } textarea form=(FORM) name={ (COMMENT) (file.name) ":" (lines) } rows="2" {} }
+                            @let place = if lines.contains('-') { "lines" } else { "line" };
+                            summary { "Comment on " (place) " " (lines) }
+                            label.field { span.sr { "Comment on " (place) " " (lines) " of " (words::line(&file.name, 300)) } textarea form=(FORM) name={ (COMMENT) (file.name) ":" (lines) } rows="2" {} }
                         } } } }
                         @if let Ok(number) = new.parse::<u64>() { @for one in at(number) { tr.said-by { td colspan="3" { (remark(one)) } } } }
                     }

@@ -66,12 +66,14 @@ pub fn content(examined: &Examined, app: &App, wanted: &Wanted) -> Content {
             p.lede { @if doctor::is_complete(&list) { "Tasks can run here." } @else { "Some tasks cannot run here." } " Checked at " time { (words::moment(when, "%H:%M:%S")) } ". " a href="/doctor?again=true" { "Check again" } }
         }
         ul.panel.rows {
-            @for ability in list.iter() {
+            // What is missing comes first.
+            @let (there, missing): (Vec<&Ability>, Vec<&Ability>) = list.iter().partition(|ability| ability.is_there());
+            @for ability in missing.into_iter().chain(there) {
                 li {
                     h2 { (sign(ability).named()) (words::line(&ability.name, 100)) }
                     @match &ability.state { State::Yes(found) | State::No(found) => p.dim { (words::text(found)) } }
-                    @if !ability.is_there() && !ability.consequence.is_empty() { p { (words::text(&ability.consequence)) } }
-                    @if let Some(mend) = &ability.mend { p { "Fix: " (words::text(mend)) } }
+                    @if !ability.is_there() && !ability.consequence.is_empty() { p { (words::commands(&ability.consequence)) } }
+                    @if let Some(mend) = &ability.mend { p { "Fix: " (words::commands(mend)) } }
                 }
             }
         }

@@ -28,6 +28,7 @@ struct Arc {
     to: usize,
     label: String,
     back: bool,
+    taken: bool,
 }
 
 /// Returns the main stages, in order.
@@ -72,7 +73,7 @@ pub fn draw(workflow: &Workflow, flow: &Flow) -> Markup {
                     Some(outcome.as_str()),
                 );
                 let label = format!("{} {outcome}", words::rounded(count));
-                arcs.push(Arc { from, to, label, back: to <= from });
+                arcs.push(Arc { from, to, label, back: to <= from, taken: count > 0 });
             }
         }
     }
@@ -120,9 +121,9 @@ fn bow(arc: &Arc, level: usize, top: usize) -> Markup {
     let wide = arc.label.chars().count() * 7 + 8;
     let middle = usize::midpoint(from, to);
     html! {
-        path class={ "edge" @if arc.back { " bad" } } d={ "M" (from) " " (top) "V" (y) "H" (to) "V" (top - 8) } marker-end={ "url(#f" @if arc.back { "-bad" } ")" } {}
+        path class={ "edge" @if !arc.taken { " ahead" } @else if arc.back { " bad" } } d={ "M" (from) " " (top) "V" (y) "H" (to) "V" (top - 8) } marker-end={ "url(#f" @if !arc.taken { "-ahead" } @else if arc.back { "-bad" } ")" } {}
         rect.plate x=(middle.saturating_sub(wide / 2)) y=(y - 8) width=(wide) height="16" {}
-        text class={ @if arc.back { "bad-t" } @else { "dim" } } x=(middle) y=(y + 4) text-anchor="middle" { (words::line(&arc.label, 40)) }
+        text class={ @if arc.back && arc.taken { "bad-t" } @else { "dim" } } x=(middle) y=(y + 4) text-anchor="middle" { (words::line(&arc.label, 40)) }
     }
 }
 

@@ -60,7 +60,7 @@ fn one(said: &AgentEvent, find: &str) -> Markup {
         }
         AgentEvent::Fault { text, .. } => html! { p { (Sign::Noted.bare()) (marked(text, find)) } },
         AgentEvent::End { ok, text } => {
-            html! { p.dim { @if *ok { "The agent ended its turn. " } @else { "The agent ended with an error. " } (marked(text, find)) } }
+            html! { p.dim { @if *ok { "The agent ended its turn" } @else { "The agent ended with an error" } @if text.trim().is_empty() { "." } @else { ": " (marked(text, find)) } } }
         }
         AgentEvent::Report { value } => {
             html! { details.tool { summary { b { "report" } } pre { (words::text(&serde_json::to_string_pretty(value).unwrap_or_default())) } } }
@@ -77,16 +77,22 @@ fn tool_use(name: &str, input: &str, find: &str) -> Markup {
         .iter()
         .find_map(|key| text(key))
         .zip(["new_string", "newText", "new_str"].iter().find_map(|key| text(key)));
-    let short = ["file_path", "path", "command", "pattern", "query", "url"].iter().find_map(|key| text(key));
     html! {
         details.tool open[edit.is_some() || has(input, find)] {
-            summary { b { (words::line(name, 60)) } " " code { (words::line(short.unwrap_or(input), 120)) } }
+            summary { b { (words::line(name, 60)) } " " code { (words::line(short(input).as_deref().unwrap_or(input), 120)) } }
             @if let Some((old, new)) = edit {
                 (diff(old.lines().map(|line| format!("-{line}")).chain(new.lines().map(|line| format!("+{line}")))))
             } @else if is_diff(input) { (diff(input.lines())) }
             @else { pre { (marked(&pretty(arguments.as_ref(), input), find)) } }
         }
     }
+}
+
+/// Returns the argument of a tool call that says most.
+pub fn short(input: &str) -> Option<String> {
+    let arguments: Value = serde_json::from_str(input).ok()?;
+    let named = ["file_path", "path", "command", "pattern", "query", "url"];
+    named.iter().find_map(|key| arguments.get(key)?.as_str().map(str::to_owned))
 }
 
 /// Formats arguments one per line, with their line breaks. Returns text that is not JSON unchanged.

@@ -6,6 +6,8 @@
 (() => {
   const body = document.body;
   let follow = null;
+  // On a narrow screen the navigation scrolls.
+  document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   if (!body.dataset.seq) return keys();
 
   let last = body.dataset.seq, source = null, timer = 0, busy = false, again = false, refreshed = 0;
@@ -24,6 +26,7 @@
     }
     return false;
   };
+  const tell = (text) => { note.hidden = false; note.textContent = text; };
   const name = (element, index) => element.id || index + " " + element.querySelector("summary")?.textContent;
   const keepOpen = (from, to) => {
     const were = new Map([...from.querySelectorAll("details")].map((it, index) => [name(it, index), it.open]));
@@ -32,14 +35,18 @@
   const swap = (now, next) => {
     if (now.isEqualNode(next)) return;
     if (now.hasAttribute("data-list")) return swapList(now, next);
-    if (held(now)) { note.hidden = false; note.textContent = "This changed while you were writing. Your text is kept; reload to see what is new."; return; }
+    if (held(now)) return tell("This changed while you were writing. Your text is kept; reload to see what is new.");
     keepOpen(now, next);
     now.replaceWith(document.importNode(next, true));
   };
   // Keep unchanged entries of lists, so that open details and typed text survive.
   const swapList = (now, next) => {
     const wanted = new Set([...next.children].map((it) => it.id));
-    for (const old of [...now.children]) if (!wanted.has(old.id) && !held(old)) old.remove();
+    for (const old of [...now.children]) {
+      if (wanted.has(old.id)) continue;
+      if (held(old)) tell("Somebody answered a request while you were writing, or its task moved on. Your text is kept; the page of the task says who it was.");
+      else old.remove();
+    }
     let before = null;
     for (const one of [...next.children]) {
       const known = document.getElementById(one.id);

@@ -57,7 +57,7 @@ pub fn content(
                 a href={ "/new?project=" (words::encoded(&other.path)) } aria-current=[chosen.as_ref().is_some_and(|(place, _)| place.path == other.path).then_some("page")] title=(words::line(&other.path, 300)) { (words::line(&other.name, 60)) }
             } }
         }
-        @if let Some((place, choices)) = &chosen { (form(place, choices, sent)) }
+        @if let Some((place, choices)) = &chosen { (form(place, choices, shared.app.surroundings.user_home.as_deref(), sent)) }
         @for (place, error) in &troubles {
             p.panel.panel-body { (Sign::Noted.named()) b { (words::line(&place.name, 60)) } " " span.dim { (words::line(&place.path, 200)) } ": failed to " (words::line(&acquit_run::harness::chain(error), 400)) @if let Some(hint) = error.hint() { "; " (words::line(&hint, 400)) } }
         }
@@ -65,7 +65,7 @@ pub fn content(
     Ok(Content { title: "New task".to_owned(), task: None, body })
 }
 
-fn form(place: &Place, choices: &Choices, sent: Sent<'_>) -> Markup {
+fn form(place: &Place, choices: &Choices, home: Option<&std::path::Path>, sent: Sent<'_>) -> Markup {
     let usual = |name: &Option<String>| match name {
         Some(name) => format!("as the project says ({})", words::line(name, 60)),
         None => "as the workflow says".to_owned(),
@@ -83,7 +83,7 @@ fn form(place: &Place, choices: &Choices, sent: Sent<'_>) -> Markup {
         form.panel.new method="post" action="/new" {
             div.panel-body.fields {
                 input type="hidden" name="project" value=(place.path);
-                p.dim.wide { "in " code { (words::line(&place.path, 300)) } }
+                p.dim.wide { "in " code { (words::path(&place.path, home)) } }
                 @if wrong("").is_some() { p.wide role="alert" { (why("")) } }
                 label.field.wide { span { "Title" } input name="title" required maxlength="300" placeholder="Add a --json flag" autofocus value=[typed("title")] aria-invalid=[wrong("title")]; (why("title")) }
                 label.field.wide { span { "Description " span.hint { "(optional)" } } textarea name="description" rows="6" { (words::kept(typed("description").unwrap_or_default())) } }
@@ -92,10 +92,10 @@ fn form(place: &Place, choices: &Choices, sent: Sent<'_>) -> Markup {
                     @for (name, about) in &choices.workflows { option value=(name) selected[workflow == Some(name.as_str())] { (words::line(name, 60)) @if !about.is_empty() { ": " (words::line(about, 80)) } } }
                 } (why("workflow")) }
                 label.field { span { "Agent" } select name="agent" aria-invalid=[wrong("agent")] { option value="" { (usual(&choices.agent)) } @for name in &choices.agents { option value=(name) selected[typed("agent") == Some(name.as_str())] { (words::line(name, 60)) } } } (why("agent")) }
+                label.field { span { "Model " span.hint { "(optional)" } } input name="model" list="models" placeholder="as the agent is set up" value=[typed("model")]; datalist #models { @for name in &choices.models { option value=(name) {} } } }
                 @if choices.agents.len() > 1 {
                     fieldset.also.wide { legend { "Also with " span.hint { "(one more task for each, to compare)" } } @for name in &choices.agents { label { input type="checkbox" name="also" value=(name) checked[also(name)]; " " (words::line(name, 60)) } } }
                 }
-                label.field { span { "Model " span.hint { "(optional)" } } input name="model" list="models" placeholder="as the agent is set up" value=[typed("model")]; datalist #models { @for name in &choices.models { option value=(name) {} } } }
                 label.field { span { "Base " span.hint { "(branch or commit)" } } input name="base" placeholder=(choices.base.clone().unwrap_or_else(|| "what is checked out".to_owned())) value=[typed("base")] aria-invalid=[wrong("base")]; (why("base")) }
                 label.field { span { "Tags " span.hint { "(separated by commas)" } } input name="tags" value=[typed("tags")]; }
                 label.field { span { "Most it may cost " span.hint { "(dollars, optional)" } } input name="max_cost" inputmode="decimal" value=[typed("max_cost")] aria-invalid=[wrong("max_cost")]; (why("max_cost")) }

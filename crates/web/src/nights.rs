@@ -66,14 +66,14 @@ fn schedule(one: &Scheduled, now: Timestamp, role: Role) -> Markup {
                     }
                 }
             }
-            div.scroll tabindex="0" role="region" aria-label={ "Nights of " (one.name) } { table.nights {
+            div.scroll tabindex="0" role="region" aria-label={ "Nights of " (one.name) } { table.nights.stacked {
                 thead { tr { th scope="col" { "when" } th scope="col" { "category" } th scope="col" { "results" } th.n scope="col" { "time" } th.n scope="col" { "cost" } } }
                 tbody {
                     @match &one.next {
                         Err(error) => tr { td colspan="5" { (Sign::Rejected.named()) (words::text(&error.to_string())) } },
                         Ok(next) => @for (at, category) in next.iter().rev() { tr {
                             th scope="row" { (local(*at, zone)) }
-                            td { (words::line(category.as_deref().unwrap_or("–"), 60)) }
+                            td { (words::line(category.as_deref().unwrap_or_default(), 60)) }
                             td { @if one.paused.is_some() { (Sign::Waits.named()) "paused" } @else { (Sign::ToCome.named()) "in " (words::length(at.since(now))) } }
                             td {} td {}
                         } },
@@ -92,7 +92,7 @@ fn past(night: &Night, entries: &[Entry], zone: Option<&str>) -> Markup {
     html! {
         tr {
             th scope="row" { (local(night.nominal, zone)) @if night.cause == Cause::Hand { " " span.tag { "by hand" } } }
-            td { (words::line(night.category.as_deref().unwrap_or("–"), 60)) }
+            td { (words::line(night.category.as_deref().unwrap_or_default(), 60)) }
             td {
                 @match &night.state {
                     State::Queued => { (Sign::Queued.named()) "queued" },

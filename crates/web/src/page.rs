@@ -47,6 +47,8 @@ pub struct Frame {
     pub title: String,
     /// Number of tasks that wait for a person.
     pub waiting: usize,
+    /// Cost of the legs that started today, in millionths of a dollar.
+    pub spent: u64,
     /// Number of tasks that the server has not read yet.
     pub unread: usize,
     /// Newest event the page knows; `None` for pages without live updates.
@@ -222,6 +224,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                         a href="/agents" aria-current=[at(Place::Agents)] { "Agents" }
                     }
                     div.bar-end {
+                        span #spent data-live { b { (words::cost(Some(frame.spent))) } " today" }
                         span #live .live { "as of " (words::moment(frame.now, "%H:%M:%S")) }
                         details.menu {
                             summary { "Menu" }
@@ -250,7 +253,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                 }
                 footer.foot {
                     p.dim { "acquit " (env!("CARGO_PKG_VERSION")) @if let Some(caller) = &frame.caller { " · logged in as " (words::line(caller, 80)) " (" (frame.role.name()) ")" } }
-                    p.legend role="group" aria-label="Signs" { @for sign in [Sign::Needs, Sign::Runs, Sign::Waits, Sign::Queued, Sign::Proven, Sign::Rejected] { span { (sign.bare()) (sign.word()) } } }
+                    p.legend role="group" aria-label="Signs" { @for sign in [Sign::Needs, Sign::Runs, Sign::Waits, Sign::Queued, Sign::Proven, Sign::Rejected] { span { (sign.bare()) (sign.word()) } } span { svg.i.no viewBox="0 0 16 16" aria-hidden="true" { rect.pip x="5" y="5" width="6" height="6" {} } "a rejected try" } }
                 }
                 div #note .note hidden role="status" {}
             }
@@ -263,8 +266,8 @@ pub fn page(frame: &Frame, content: Markup) -> String {
 pub fn message(title: &str, text: &str, hint: Option<&str>) -> Markup {
     html! {
         h1 { (title) }
-        p.lede { (words::text(text)) }
-        @if let Some(hint) = hint { p.lede { (words::text(hint)) } }
+        p.lede { (words::commands(text)) }
+        @if let Some(hint) = hint { p.lede { (words::commands(hint)) } }
         p { a.btn href="/" { "Back to the board" } }
     }
 }

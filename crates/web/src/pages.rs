@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use acquit_app::figures::midnight;
 use acquit_app::index::{PART, Standing};
 use acquit_app::{Error, schedules, serve};
 use acquit_core::ids::{Name, TaskId};
@@ -156,10 +157,11 @@ async fn framed(
         // Read this before rendering the page, so that changes during rendering arrive as live updates.
         let seq = held.live.newest(store)?;
         let content = make(&held, store)?;
-        let (waiting, unread) = {
+        let today = midnight((app.runtime.now)());
+        let (waiting, unread, spent) = {
             let index = held.index(store)?;
             let needs = index.open().filter(|task| task.standing == Standing::Needs).count();
-            (needs, index.unread())
+            (needs, index.unread(), acquit_app::board::spent_today(&index, today))
         };
         let task = content.task.map(|task| task.to_string());
         let seq = Some(seq).filter(|_| place != Place::Still);
@@ -167,6 +169,7 @@ async fn framed(
             place,
             title: content.title,
             waiting,
+            spent,
             unread,
             seq,
             task,

@@ -159,7 +159,11 @@ pub fn again(
         Why::Lacks(lacks) => ("Nothing was sent", lacks.why.clone(), None, Some(lacks)),
         Why::Failed(error) => {
             let text = format!("Failed to {}.", acquit_run::harness::chain(error));
-            ("That did not work", text, error.hint(), None)
+            let title = match error {
+                Error::Answered { .. } => "Somebody else was first",
+                _ => "That did not work",
+            };
+            (title, text, error.hint(), None)
         }
     };
     let from = if fields.get("from") == Some("inbox") { "inbox" } else { "task" };
@@ -168,7 +172,7 @@ pub fn again(
         div.head role="alert" {
             h1 { (title) }
             p.lede { (words::text(&text)) }
-            @if let Some(hint) = &hint { p.lede { (words::text(hint)) } }
+            @if let Some(hint) = &hint { p.lede { (words::commands(hint)) } }
         }
         @if let Some(request) = open {
             @let subject = Subject::read(shared, store, &task, request)?;
@@ -371,7 +375,7 @@ fn approval(action: &str, hidden: &Markup, task: &Task, leads: Option<Leads>) ->
         form method="post" action=(action) {
             (hidden)
             button.btn.main data-approve data-choice { "Approve" @if worked { " " code { (words::short(&task.tip)) } } }
-            p.hint { @if worked { "You approve this commit and no other. " } (lead(leads)) @if worked { " If the work changes before, you are asked again." } }
+            p.hint { @if worked { "You approve this commit and no other. " } (lead(leads)) @if worked { " If the work changes meanwhile, you are asked again." } }
         }
     }
 }
@@ -495,7 +499,10 @@ fn tries(task: &Task) -> Markup {
     }
 }
 
-/// Renders the first line of each gate's message.
+/// Number of lines of a gate's message to show for a failed attempt.
+const MESSAGE: usize = 3;
+
+/// Renders the first lines of each gate's message.
 fn messages(past: &Past) -> Markup {
-    html! { @if let Ending::Rejected { failures, .. } = &past.ending { @for failure in failures { span.said { (words::line(failure.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(), 200)) } } } }
+    html! { @if let Ending::Rejected { failures, .. } = &past.ending { @for failure in failures { @for line in failure.message.lines().filter(|line| !line.trim().is_empty()).take(MESSAGE) { span.said { (words::line(line, 200)) } } } } }
 }

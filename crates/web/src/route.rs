@@ -122,7 +122,9 @@ pub fn route(task: &Task, legs: &[Leg], workflow: &Workflow, here: Sign, now: Ti
     let height = if groups.iter().any(|(_, _, fixes)| !fixes.legs.is_empty()) { 190 } else { 80 };
     let ahead: Vec<&str> = groups
         .iter()
-        .filter(|(_, own, fixes)| own.legs.is_empty() && fixes.legs.is_empty())
+        .filter(|(node, own, fixes)| {
+            node.sign == Sign::ToCome && own.legs.is_empty() && fixes.legs.is_empty()
+        })
         .map(|(node, ..)| node.name.as_str())
         .collect();
     html! {
@@ -145,7 +147,7 @@ pub fn route(task: &Task, legs: &[Leg], workflow: &Workflow, here: Sign, now: Ti
                     li class=[place(leg).1.then_some("in")] {
                         (sign(task, leg).named())
                         span { b { (words::heading(&leg.entry)) } " " a href={ "/tasks/" (task.id()) "/legs/" (leg.id.number) } { "leg " (leg.id.number) } }
-                        span.dim { (words::length(words::took(leg, now))) " · " (words::usage_cost(&leg.usage)) }
+                        span.dim { @if leg.started.is_some() { (words::length(words::took(leg, now))) " · " (words::usage_cost(&leg.usage)) } }
                         small { (result(task, leg)) }
                     }
                 }
@@ -159,7 +161,7 @@ fn stop(task: &Task, x: usize, node: &Node, own: &Group<'_>) -> Markup {
     let ahead = node.sign == Sign::ToCome;
     let more = own.legs.len().saturating_sub(CHIPS);
     html! {
-        rect class={ "box" @if ahead { " ahead" } @if node.current { " now" } } x=(x) y="1" width=(BOX) height="76" rx="6" {}
+        rect class={ "box" @if ahead { " ahead" } @if node.current { " now " (node.sign.class()) } } x=(x) y="1" width=(BOX) height="76" rx="6" {}
         use class=(node.sign.class()) href={ "#i-" (node.sign.class()) } x=(x + 12) y="13" width="14" height="14" {}
         text.name x=(x + 32) y="25" { (words::line(&node.name, 14)) }
         @if own.legs.is_empty() {
@@ -167,7 +169,7 @@ fn stop(task: &Task, x: usize, node: &Node, own: &Group<'_>) -> Markup {
         } @else {
             @if more > 0 { text.dim x=(x + BOX - 8) y="25" text-anchor="end" { "+" (more) } }
             @for (place, (leg, sign)) in own.legs.iter().skip(more).enumerate() { (chip(task, x + 12 + place * 58, leg, *sign)) }
-            text.dim x=(x + 12) y="69" { (own.sum()) }
+            @if own.legs.iter().any(|(leg, _)| leg.started.is_some()) { text.dim x=(x + 12) y="69" { (own.sum()) } }
         }
     }
 }
@@ -191,7 +193,7 @@ fn below(task: &Task, x: usize, fixes: &Group<'_>) -> Markup {
         text.bad-t x=(x + 40) y="95" { (gates) }
         path class={ "edge " @if back { "good" } @else { "ahead" } } d={ "M" (x + 102) " 128V84" } marker-end={ "url(#r-" @if back { "good" } @else { "ahead" } ")" } {}
         text class={ @if back { "good-t" } @else { "dim" } } x=(x + 96) y="116" text-anchor="end" { @if back { "fixed" } @else { "then gates again" } }
-        rect class={ "box" @if *sign == Sign::Runs { " now" } } x=(x) y=(BELOW) width=(BOX) height="60" rx="6" {}
+        rect class={ "box" @if *sign == Sign::Runs { " now run" } } x=(x) y=(BELOW) width=(BOX) height="60" rx="6" {}
         use class=(sign.class()) href={ "#i-" (sign.class()) } x=(x + 12) y=(BELOW + 12) width="14" height="14" {}
         text.name x=(x + 32) y=(BELOW + 24) { (words::line(fixes.stage, 9)) @if fixes.legs.len() > 1 { " ×" (fixes.legs.len()) } }
         a href={ "/tasks/" (task.id()) "/legs/" (last.id.number) } aria-label={ "leg " (last.id.number) ", " (sign.word()) } { text.dim.link x=(x + BOX - 12) y=(BELOW + 24) text-anchor="end" { "leg " (last.id.number) } }

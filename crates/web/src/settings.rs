@@ -30,23 +30,29 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
         Some(Ok(all)) => all,
         _ => &[],
     };
+    let home = app.surroundings.user_home.as_deref();
+    // Files of the repository are named as in the repository.
+    let from = |file: &std::path::Path| {
+        let inside = place.and_then(|place| file.strip_prefix(&place.path).ok());
+        words::path(&inside.unwrap_or(file).to_string_lossy(), home)
+    };
     let own = all.iter().filter(|setting| setting.file.is_some()).count();
     let body = html! {
         div.head {
             h1 { @match place { Some(place) => { (words::line(&place.name, 60)) ": " (words::count(own, "setting")) " of its own" }, None => "No repository" } }
-            p.lede { @if let Some(place) = place { code { (words::line(&place.path, 300)) } " · " } (all.len() - own) " more as they are built in. Change them in the file; a running task keeps what it was added with." }
+            p.lede { @if let Some(place) = place { code { (words::path(&place.path, home)) } " · " } (all.len() - own) " more as they are built in. Change them in the file; a running task keeps what it was added with." }
         }
         @if places.len() > 1 { nav.tabs aria-label="Repositories" { @for other in &places {
             a href={ "/settings?project=" (words::encoded(&other.path)) } aria-current=[place.is_some_and(|place| place.path == other.path).then_some("page")] title=(words::line(&other.path, 300)) { (words::line(&other.name, 60)) }
         } } }
         @if let Some(Err(error)) = &read { p.panel.panel-body { (Sign::Rejected.named()) "Failed to " (words::text(&acquit_run::harness::chain(error))) @if let Some(hint) = error.hint() { "; " (words::text(&hint)) } } }
         section.panel {
-            div.scroll tabindex="0" role="region" aria-label="Settings" { table.settings {
+            div.scroll tabindex="0" role="region" aria-label="Settings" { table.settings.stacked {
                 thead { tr { th scope="col" { "key" } th scope="col" { "value" } th scope="col" { "from" } } }
                 tbody { @for setting in all { tr.dim[setting.file.is_none()] {
                     th scope="row" { code { (words::line(&setting.key, 200)) } }
                     td { code { (words::line(&shown(&setting.key, &setting.value), 300)) } }
-                    td { (setting.origin) @if let Some(file) = &setting.file { " · " (words::line(&file.to_string_lossy(), 200)) @if let Some(line) = setting.line { ":" (line) } } }
+                    td { (setting.origin) @if let Some(file) = &setting.file { " · " (from(file)) @if let Some(line) = setting.line { ":" (line) } } }
                 } } }
             } }
         }
@@ -56,6 +62,8 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
 
 /// Last parts of keys whose values are lengths of time, in milliseconds.
 const TIMES: [&str; 5] = ["longest", "slack", "timeout", "unfinished", "idle"];
+/// Last part of keys whose values are amounts of money, in millionths of a dollar.
+const MONEY: &str = "max_cost";
 /// Keys whose values are sizes, in bytes.
 const SIZES: [&str; 2] = ["limits.memory", "limits.disk"];
 
@@ -79,6 +87,8 @@ fn shown(key: &str, value: &serde_json::Value) -> String {
                 && let Some((size, name)) = unit(&BYTES)
             {
                 format!("{} {name}", exact / size)
+            } else if last == MONEY {
+                words::cost(number.as_u64())
             } else {
                 number.to_string()
             }
@@ -100,6 +110,7 @@ mod tests {
             ("limits.disk", json!(21_474_836_480_u64), "20 GiB"),
             ("limits.processes", json!(1_024), "1024"),
             ("limits.disk", json!(1_025), "1025"),
+            ("max_cost", json!(5_000_000), "$5.00"),
             ("agent", json!("bot"), "bot"),
             ("access.write", json!([1]), "[1]"),
         ];

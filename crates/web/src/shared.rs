@@ -178,6 +178,7 @@ pub fn status(error: &Error) -> StatusCode {
         (
             Error::Illegal { .. }
             | Error::Answered { .. }
+            | Error::NotQueued { .. }
             | Error::WorkChanged { .. }
             | Error::Store(acquit_core::store::Error::Conflict(_)),
             _,

@@ -64,6 +64,24 @@ pub fn spent(kind: &str) -> String {
     known.to_owned()
 }
 
+/// Renders a text whose commands are between backticks.
+pub fn commands(text: &str) -> Markup {
+    let text = self::text(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // A single backtick is one.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! { @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
+}
+
+/// Returns a path with `~` for the home folder of the user.
+pub fn path(path: &str, home: Option<&std::path::Path>) -> String {
+    let below = home.and_then(|home| std::path::Path::new(path).strip_prefix(home).ok());
+    let short = below.map(|rest| format!("~/{}", rest.display()));
+    line(short.as_deref().unwrap_or(path).trim_end_matches('/'), 300)
+}
+
 /// Returns an abbreviated commit id.
 pub fn short(commit: &str) -> String {
     visible(commit.get(..10).unwrap_or(commit))
@@ -107,6 +125,27 @@ pub fn cost(micros: Option<u64>) -> String {
 pub fn usage_cost(usage: &Usage) -> String {
     let sign = if usage.estimated() > 0 { "≈" } else { "" };
     if usage.is_empty() { "–".to_owned() } else { format!("{sign}{}", cost(usage.paid())) }
+}
+
+/// Formats a number of bytes.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => count(usize::try_from(bytes).unwrap_or(0), "byte"),
+        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+/// Formats a place in a row: `1st`, `2nd`, `11th`.
+pub fn place(number: usize) -> String {
+    let end = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{end}")
 }
 
 /// Formats a number of tokens.
@@ -176,6 +215,25 @@ mod tests {
     fn numbers_of_drawings_have_at_most_four_signs() {
         let shown = [0, 999, 1_000, 3_499, 9_999, 10_000, 999_999, 1_000_000].map(rounded);
         assert_eq!(shown, ["0", "999", "1.0k", "3.4k", "9.9k", "10k", "999k", "1M"]);
+    }
+
+    #[test]
+    fn sizes_places_and_paths_are_short() {
+        assert_eq!([1, 999, 1_440, 5_000_000].map(size), ["1 byte", "999 bytes", "1.4 kB", "5.0 MB"]);
+        assert_eq!(
+            [1, 2, 3, 4, 11, 21, 112].map(place),
+            ["1st", "2nd", "3rd", "4th", "11th", "21st", "112th"]
+        );
+        let home = Some(std::path::Path::new("/home/ann"));
+        let shown = ["/home/ann/src/x", "/home/ann", "/home/annabel/x"].map(|it| path(it, home));
+        assert_eq!(shown, ["~/src/x", "~", "/home/annabel/x"]);
+    }
+
+    #[test]
+    fn commands_in_a_text_are_set_apart() {
+        let shown = |text| commands(text).into_string();
+        assert_eq!(shown("`a <b>` lists"), "<code>a &lt;b&gt;</code> lists");
+        assert_eq!(shown("one ` alone"), "one ` alone");
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use acquit_app::figures::Selection;
-use acquit_app::flow::{Arrow, Flow, StageFigures};
+use acquit_app::flow::{Arrow, Flow, Here, StageFigures};
 use acquit_app::index::{Named, TaskIndex, day};
+use acquit_app::project::Origin;
 use acquit_app::{App, Error};
 use acquit_core::store::Store;
 use acquit_core::workflow::Workflow;
@@ -21,7 +22,7 @@ const DAYS: u64 = 30;
 /// Renders the page of one workflow; without a name, of the one with the most tasks.
 pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Result<Content, Error> {
     let now = store.now()?;
-    let own = own_workflows(&shared.app);
+    let (own, mistakes) = own_workflows(&shared.app);
     let index = shared.index(store)?;
     let since = acquit_core::time::Timestamp(now.0 - 86_400_000 * i64::try_from(DAYS).unwrap_or(0));
     let mut names: BTreeMap<String, usize> = own.keys().map(|name| (name.clone(), 0)).collect();
@@ -31,7 +32,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Re
     }
     let most = names.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name.clone());
     let Some(chosen) = name.map(str::to_owned).or(most) else {
-        let body = html! { div.head { h1 { "No workflows" } p.lede { "Run " code { "acquit init" } " in a repository." } } };
+        let body = html! { div.head { h1 { "No workflows" } p.lede { "Run " code { "acquit init" } " in a repository." } } (unusable(&mistakes)) };
         return Ok(Content { title: "Workflows".to_owned(), task: None, body });
     };
     let workflow = match own.get(&chosen) {
@@ -49,26 +50,49 @@ pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Re
     let body = html! {
         div #head .head data-live { (head(&workflow, &flow)) }
         nav.tabs aria-label="Workflows" { @for (name, count) in &names { a href={ "/workflows/" (words::encoded(name)) } aria-current=[(*name == chosen).then_some("page")] { (words::line(name, 60)) " " span.dim { (count) } } } }
+        (unusable(&mistakes))
         section.panel aria-labelledby="flow-h" {
             header.panel-head.row { h2 #flow-h { @if workflow.description.is_empty() { (workflow.name) } @else { (words::line(&workflow.description, 200)) } } p.hint { "numbers: how often each way was taken · " span.no { "rejected or sent back" } " · " span.ok { "fixed" } } }
             div #flow .flow-box data-live tabindex="0" role="region" aria-label="Drawing of the workflow" { (drawing::draw(&workflow, &flow)) }
         }
         div.thirds {
             section.panel { header.panel-head { h2 { "Stages" } } div #stages data-live { (stages(&workflow, &flow)) } }
-            section.panel { header.panel-head { h2 { "Ways" } } div #ways data-live { (ways(&flow)) } }
+            section.panel { header.panel-head { h2 { "Ways" } } div #ways data-live { (ways(&workflow, &flow)) } }
         }
     };
     Ok(Content { title: format!("Workflow {}", words::line(&chosen, 60)), task: None, body })
 }
 
-/// Returns the workflows that the repository of this server can use.
-fn own_workflows(app: &App) -> BTreeMap<String, Workflow> {
-    let read = || {
-        let source = app.source().ok()?;
-        app.files(&source).ok()?.look().ok()
+/// Returns the workflows that the repository of this server can use, and why others cannot be used.
+fn own_workflows(app: &App) -> (BTreeMap<String, Workflow>, Vec<String>) {
+    // Without a repository there are only the workflows of tasks.
+    let Ok(source) = app.source() else { return Default::default() };
+    let project = match app.files(&source).and_then(|files| files.look()) {
+        Ok(project) => project,
+        Err(error) => return (BTreeMap::new(), vec![acquit_run::harness::chain(&error)]),
     };
-    let all = read().map(|project| project.workflows).unwrap_or_default();
-    all.into_iter().filter_map(|known| Some((known.name.to_string(), known.read.ok()?))).collect()
+    let (mut usable, mut mistakes) = (BTreeMap::new(), Vec::new());
+    for known in project.workflows {
+        match known.read {
+            Ok(workflow) => drop(usable.insert(known.name.to_string(), workflow)),
+            // One that is shipped may need what this project does not have.
+            Err(_) if known.origin == Origin::Shipped => {}
+            Err(why) => mistakes.push(why.to_string()),
+        }
+    }
+    (usable, mistakes)
+}
+
+/// Renders why workflows of the repository cannot be used.
+fn unusable(mistakes: &[String]) -> Markup {
+    html! {
+        @for why in mistakes {
+            section.panel role="alert" {
+                header.panel-head.row { h2 { (Sign::Rejected.named()) "Workflows of this repository have mistakes" } p.hint { "New tasks are not accepted until they are fixed. Running tasks keep their workflow." } }
+                pre.panel-body { (words::text(why)) }
+            }
+        }
+    }
 }
 
 /// Returns a workflow as pinned by its newest task.
@@ -83,12 +107,15 @@ fn pinned(store: &mut dyn Store, index: &TaskIndex, name: &str) -> Result<Option
 fn head(workflow: &Workflow, flow: &Flow) -> Markup {
     let worst = flow.stages.iter().max_by_key(|(_, figures)| figures.rejected_by.values().sum::<u64>());
     let worst = worst.filter(|(_, figures)| !figures.rejected_by.is_empty());
-    let here: usize = flow.stages.values().map(|figures| figures.here.len()).sum();
+    let all = || flow.stages.values().flat_map(|figures| &figures.here);
+    let (here, needs) = (all().count(), all().filter(|(_, here)| *here == Here::Needs).count());
     html! {
         h1 { (workflow.name) ": " @if flow.over == 0 { "no finished tasks" } @else { (flow.done) " of " (flow.over) " finished tasks were proven" } }
         p.lede {
             @if let Some((stage, figures)) = worst { "Most work is rejected at " b { (stage) } @if let Some((gate, _)) = figures.rejected_by.iter().max_by_key(|(_, count)| **count) { ", by " (gate) } ". " }
-            (words::count(here, "task")) " in it now. A person was asked " (times(flow.asked)) ". Last " (DAYS) " days."
+            @if here == 0 { "No task is in it now. " } @else { (words::count(here, "task")) " in it now" @if needs > 0 { ", " (needs) " of them " @if needs == 1 { "needs" } @else { "need" } " you" } ". " }
+            @if flow.asked > 0 { "A person was asked " (times(flow.asked)) ". " }
+            "Last " (DAYS) " days."
         }
     }
 }
@@ -127,7 +154,18 @@ fn rejecting(figures: &StageFigures) -> String {
     gates.iter().take(3).map(|(gate, count)| format!("{gate} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-fn ways(flow: &Flow) -> Markup {
+/// Returns the budget that a transition spends. A rejection spends that of the gate.
+fn spends(workflow: &Workflow, arrow: &Arrow) -> String {
+    let stage = arrow.from.as_deref().and_then(|name| workflow.stage(name));
+    let known = stage.and_then(|stage| stage.on.iter().find(|(name, _)| name.as_str() == arrow.outcome));
+    match known {
+        Some((_, transition)) => transition.budget.as_ref().map(ToString::to_string).unwrap_or_default(),
+        None if arrow.outcome == "rejected" => "by gate".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn ways(workflow: &Workflow, flow: &Flow) -> Markup {
     let mut all: Vec<(&Arrow, &u64)> = flow.arrows.iter().filter(|(arrow, _)| arrow.from.is_some()).collect();
     all.sort_by_key(|(arrow, count)| (std::cmp::Reverse(**count), (*arrow).clone()));
     let sign = |arrow: &Arrow| match arrow.outcome.as_str() {
@@ -141,12 +179,13 @@ fn ways(flow: &Flow) -> Markup {
     html! {
         @if all.is_empty() { p.panel-body.dim { "No task has gone through it yet." } } @else {
             div.scroll tabindex="0" role="region" aria-label="Ways, listed" { table.slim {
-                thead { tr { th scope="col" { "from" } th scope="col" { "outcome" } th scope="col" { "to" } th.n scope="col" { "taken" } } }
+                thead { tr { th scope="col" { "from" } th scope="col" { "outcome" } th scope="col" { "to" } th.n scope="col" { "taken" } th.wordy scope="col" { "spends" } } }
                 tbody { @for (arrow, count) in all { tr {
                     th scope="row" { (arrow.from.as_deref().unwrap_or_default()) }
                     td { (sign(arrow).named()) (words::line(&arrow.outcome, 60)) }
                     td { (arrow.to.as_deref().unwrap_or("the end")) }
                     td.n { (count) }
+                    td.dim.wordy { (spends(workflow, arrow)) }
                 } } }
             } }
         }

@@ -53,7 +53,7 @@ const PATROL: Duration = Duration::from_secs(5);
 const REREAD: Duration = Duration::from_secs(30);
 /// How often to reread the configuration while it is not trusted: the user may be about to trust it.
 const REREAD_UNTRUSTED: Duration = Duration::from_secs(2);
-/// How often to give memory back that is not needed.
+/// How often to give memory back that is not needed while something is in progress.
 const GIVE_BACK: Duration = Duration::from_mins(1);
 /// How long to wait after an error of the store.
 const TROUBLE: Duration = Duration::from_secs(5);
@@ -158,13 +158,14 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     let mut troubled = false;
     while interrupt.count() == 0 {
         systemd.alive();
+        let mut busy = Busy::Yes;
         let pause = match daemon.look(store.as_mut()) {
             Ok(Busy::No) if daemon.options.until == Until::Done => {
                 daemon.log("serve", "nothing is due any more");
                 return Ok(());
             }
-            Ok(_) => {
-                troubled = false;
+            Ok(found) => {
+                (busy, troubled) = (found, false);
                 daemon.beat()
             }
             // A restarting database, a full disk, too many processes: these pass, so the daemon retries instead of
@@ -181,7 +182,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
             }
             Err(error) => return Err(error),
         };
-        daemon.give_memory_back();
+        daemon.give_memory_back(busy);
         sleep(store.as_mut(), pause, &interrupt);
     }
     systemd.stopping();
@@ -200,9 +201,10 @@ pub(crate) fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrup
 }
 
 impl Daemon<'_> {
-    /// Gives memory back that the start, or what was due, has needed.
-    fn give_memory_back(&mut self) {
-        if self.gave_back.is_none_or(|at| at.elapsed() >= GIVE_BACK) {
+    /// Gives memory back that the start, or what was due, has needed. While nothing is in progress, before each sleep: a
+    /// look needs little, but the kernel maps sixteen pages of the program around each that it reads.
+    fn give_memory_back(&mut self, busy: Busy) {
+        if busy == Busy::No || self.gave_back.is_none_or(|at| at.elapsed() >= GIVE_BACK) {
             self.gave_back = Some(Instant::now());
             acquit_run::process::give_back();
         }

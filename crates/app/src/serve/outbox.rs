@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use acquit_core::agent::shorten;
-use acquit_core::artifact::Artifact;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
@@ -303,7 +302,7 @@ fn notice(
         return Ok(None);
     }
     if what == Told::Done {
-        text = delivered(&task);
+        text = crate::board::delivered(&task).join("\n");
     }
     let id = event.task;
     let answer = match what {
@@ -328,30 +327,6 @@ fn notice(
 /// Returns the text of a message: the project, and what there is to say.
 fn told(project: &str, text: &str) -> String {
     if text.is_empty() { project.to_owned() } else { format!("{project}: {text}") }
-}
-
-/// Describes what a finished task delivered: its headline, its size, and where it is.
-fn delivered(task: &Task) -> String {
-    if !matches!(task.state, State::Ended { end: End::Done }) {
-        return String::new();
-    }
-    let place = task.request().map(|request| format!("pull request {}", request.url));
-    let branch = task.artifacts.iter().rev().find_map(|artifact| match artifact {
-        Artifact::Merged { branch, .. } => Some(format!("merged into {branch}")),
-        Artifact::Branch { name, published: true, .. } => Some(format!("branch {name}")),
-        _ => None,
-    });
-    let size = task.artifacts.iter().find_map(|artifact| match artifact {
-        Artifact::Diff(stats) => {
-            let files = if stats.files == 1 { "file" } else { "files" };
-            Some(format!("+{} −{} in {} {files}", stats.insertions, stats.deletions, stats.files))
-        }
-        _ => None,
-    });
-    // The title of the message has the title of the task.
-    let headline = Some(task.headline()).filter(|headline| *headline != task.seed.wish.title);
-    let parts = [headline.map(str::to_owned), place.or(branch), size];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// Returns a link with details: the request on the dashboard, the pull request, or the task on the dashboard.

@@ -232,8 +232,12 @@ impl View<'_> {
             return Vec::new();
         }
         let name = format!("── {} {} ", row.id, text::line(&row.title, width.saturating_sub(16)));
-        let mut lines =
-            vec![self.paint("1", &fit(&format!("{name}{}", "─".repeat(width)), width).replace('…', "─"))];
+        let mut rule = fit(&format!("{name}{}", "─".repeat(width)), width);
+        // The line is cut, and not the title.
+        if rule.pop() == Some('…') {
+            rule.push('─');
+        }
+        let mut lines = vec![self.paint("1", &rule)];
         let wide = width >= WITH_PATH;
         if wide && room >= 6 {
             let stage = |(name, marks): &(String, Vec<Mark>)| {

@@ -3,15 +3,18 @@
 use std::io::{BufRead, Read};
 
 use acquit_core::artifact::Artifact;
+use acquit_core::gate::Verdict;
 use acquit_core::human_request::{Answer, Ask, HumanRequest, Kind, Question};
 use acquit_core::store::Store;
 use acquit_core::task::{State, Task};
+use acquit_core::workflow::Workflow;
 use acquit_run::git::Form;
 
 use crate::cli::Cli;
 use crate::report::{Look, text};
 use acquit_app::Error;
-use acquit_app::answer::{Leads, Reply, leads};
+use acquit_app::answer::{Leads, Reply, Seen, leads};
+use acquit_app::history::history;
 
 /// Maximum length of an answer: more is a file.
 const ANSWER_LIMIT: u64 = 256 * 1024;
@@ -50,13 +53,15 @@ pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, E
             Choice::Later => continue,
             Choice::Quit => break,
         };
-        match cli.app.reply_to(store, task.id(), request.number, reply) {
+        // Whoever answers means the work that was shown.
+        let seen = Seen { request: request.number, commit: Some(task.tip.clone()) };
+        match cli.app.reply_seen(store, task.id(), &seen, reply) {
             Ok(task) => {
                 answered += 1;
                 cli.printer.data(&format!("{} {}", task.id(), task.state.idle_word()));
             }
             // Someone else was faster, or the answer does not fit. Continue with the others.
-            Err(error @ (Error::Illegal { .. } | Error::Answered { .. })) => {
+            Err(error @ (Error::Illegal { .. } | Error::Answered { .. } | Error::WorkChanged { .. })) => {
                 cli.printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error)));
             }
             Err(error) => return Err(error),
@@ -86,22 +91,30 @@ fn choose(cli: &Cli, store: &mut dyn Store, task: &Task, request: &HumanRequest)
         }
         Ask::Choice { options } => {
             printer.ask(&request.question, None);
-            subject(cli, task);
+            subject(cli, store, task);
             option(cli, store, task, &options.iter().map(ToString::to_string).collect::<Vec<_>>())
         }
         Ask::Stage { outcomes } => {
             printer.ask(&request.question, None);
-            subject(cli, task);
-            option(cli, store, task, &outcomes.iter().map(ToString::to_string).collect::<Vec<_>>())
+            subject(cli, store, task);
+            let all: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
+            // These two are decisions about the work: one names the commit, the other has words.
+            let decides = |name: &str| ["approved", "rejected"].contains(&name);
+            if all.iter().filter(|name| decides(name)).count() == 2 {
+                let others: Vec<String> = all.into_iter().filter(|name| !decides(name)).collect();
+                decision(cli, store, task, &approve(task), &others)
+            } else {
+                option(cli, store, task, &all)
+            }
         }
         Ask::Approval { .. } => {
             printer.ask(&request.question, None);
-            subject(cli, task);
-            decision(cli, store, task, "approve this commit and no other")
+            subject(cli, store, task);
+            decision(cli, store, task, &approve(task), &[])
         }
         Ask::Budget { .. } | Ask::Stuck => {
             printer.ask(&request.question, None);
-            decision(cli, store, task, "try again")
+            decision(cli, store, task, "try again", &[])
         }
     }
 }
@@ -109,7 +122,11 @@ fn choose(cli: &Cli, store: &mut dyn Store, task: &Task, request: &HumanRequest)
 /// Asks each question of a request.
 fn questions_of(cli: &Cli, questions: &[Question]) -> Result<Choice, Error> {
     let mut answers = Vec::new();
-    for question in questions {
+    for (index, question) in questions.iter().enumerate() {
+        if questions.len() > 1 {
+            let count = format!("  question {} of {}", index + 1, questions.len());
+            cli.printer.data(&cli.printer.paint(Look::Faint, &count));
+        }
         cli.printer.ask(&question.question, Some(question));
         let hint = match (question.kind, question.options.is_empty()) {
             (Kind::YesNo, _) => "yes or no",
@@ -142,22 +159,52 @@ fn option(cli: &Cli, store: &mut dyn Store, task: &Task, options: &[String]) -> 
     }
 }
 
-/// Asks yes or no, and shows what follows from no.
-fn decision(cli: &Cli, store: &mut dyn Store, task: &Task, yes: &str) -> Result<Choice, Error> {
+/// Names the commit that is approved.
+fn approve(task: &Task) -> String {
+    let is_changed = task.tip != task.base();
+    if is_changed { format!("approve {} and no other", short(&task.tip)) } else { "approve".to_owned() }
+}
+
+/// Says where an answer leads.
+fn lead(task: &Task, workflow: &Workflow, answer: Answer) -> Option<String> {
+    Some(match leads(task, workflow, answer)? {
+        Leads::Stage { stage, round: Some((spent, limit)) } => format!("{stage}, round {spent} of {limit}"),
+        Leads::Stage { stage, round: None } => stage,
+        Leads::Done => "the end: the task is done".to_owned(),
+        Leads::Asks | Leads::Ends => return None,
+    })
+}
+
+/// Asks yes or no, and shows what follows from each. `others` are further outcomes to choose by number.
+fn decision(
+    cli: &Cli,
+    store: &mut dyn Store,
+    task: &Task,
+    yes: &str,
+    others: &[String],
+) -> Result<Choice, Error> {
     let printer = cli.printer;
     let workflow = store.definition(task.id())?.workflow;
-    let no = match leads(task, &workflow, Answer::Reject { reason: "no".to_owned() }) {
-        Some(Leads::Stage { stage, round: Some((spent, limit)) }) => {
-            format!("send it back to {stage}, with your words (round {spent} of {limit})")
-        }
-        Some(Leads::Stage { stage, round: None }) => format!("send it back to {stage}, with your words"),
+    let approved = lead(task, &workflow, Answer::Approve).map(|to| format!("; goes to {to}"));
+    let rejected = Answer::Reject { reason: "no".to_owned() };
+    let no = match leads(task, &workflow, rejected.clone()) {
         Some(Leads::Asks) => "leave it to a person".to_owned(),
-        Some(Leads::Done | Leads::Ends) | None => "end the task".to_owned(),
+        _ => lead(task, &workflow, rejected)
+            .map_or_else(|| "end the task".to_owned(), |to| format!("send it back to {to}, with your words")),
     };
-    printer.data(&format!("  y  {yes}"));
+    printer.data(&format!("  y  {yes}{}", approved.unwrap_or_default()));
     printer.data(&format!("  n  {no}"));
+    for (index, option) in others.iter().enumerate() {
+        printer.data(&format!("  {}  {}", index + 1, text::visible(option)));
+    }
+    let number = if others.is_empty() { "" } else { " a number," };
     loop {
-        match read(cli, "y, n, d: diff, enter: later, q: quit")?.as_str() {
+        let line = read(cli, &format!("y, n,{number} d: diff, enter: later, q: quit"))?;
+        let other = line.parse::<usize>().ok().and_then(|number| others.get(number.checked_sub(1)?));
+        if let Some(option) = other {
+            return Ok(Choice::Reply(Reply::Exactly(Answer::Choose { option: option.clone() })));
+        }
+        match line.as_str() {
             "y" => return Ok(Choice::Reply(Reply::Approve)),
             "n" => {
                 let reason = read(cli, "why not? (enter: leave it)")?;
@@ -173,14 +220,19 @@ fn decision(cli: &Cli, store: &mut dyn Store, task: &Task, yes: &str) -> Result<
     }
 }
 
-/// Prints what the user decides about: the commit, its target, and its size.
-fn subject(cli: &Cli, task: &Task) {
+/// Returns an abbreviated commit id.
+fn short(commit: &str) -> String {
+    text::visible(commit.get(..10).unwrap_or(commit))
+}
+
+/// Prints what the user decides about: the commit, its target, its size, and the newest verdict of each gate.
+fn subject(cli: &Cli, store: &mut dyn Store, task: &Task) {
     let printer = cli.printer;
-    let short = |commit: &str| text::visible(commit.get(..10).unwrap_or(commit));
     let faint = |word: &str| printer.paint(Look::Faint, &format!("  {word:<8}"));
     let diff = task.artifacts.iter().find_map(|artifact| match artifact {
         Artifact::Diff(stats) => {
-            Some(format!("   +{} −{} in {} files", stats.insertions, stats.deletions, stats.files))
+            let files = if stats.files == 1 { "file" } else { "files" };
+            Some(format!("   +{} −{} in {} {files}", stats.insertions, stats.deletions, stats.files))
         }
         _ => None,
     });
@@ -189,6 +241,20 @@ fn subject(cli: &Cli, task: &Task) {
     printer.data(&format!("{}{commit}", faint("commit")));
     let branch = task.seed.base.branch.as_deref().unwrap_or("a commit");
     printer.data(&format!("{}{} at {}", faint("onto"), text::line(branch, 80), short(task.base())));
+    // A history that cannot be read must not hide the question.
+    let verdicts = history(store, task.id()).unwrap_or_default();
+    let mark = |verdict: &Verdict| {
+        let (look, sign) = match (verdict.passed, verdict.rejects()) {
+            (true, _) => (Look::Good, "✓"),
+            (false, true) => (Look::Bad, "✗"),
+            (false, false) => (Look::Faint, "!"),
+        };
+        format!("{} {}", printer.paint(look, sign), verdict.gate)
+    };
+    let marks: Vec<String> = verdicts.newest_verdicts().into_iter().map(mark).collect();
+    if !marks.is_empty() {
+        printer.data(&format!("{}{}", faint("gates"), marks.join("  ")));
+    }
     for said in task.account() {
         printer.data(&format!("{}{}", faint("said"), text::line(&said, 200)));
     }

@@ -119,7 +119,7 @@ fn rejecting_says_where_it_leads_and_goes_there_and_names_the_commit() {
     // Comments on lines of the diff are reason enough, and the agent is told where they belong.
     let diff = browser.get("/tasks/T-1/diff");
     assert!(
-        diff.body.contains("Comment on lines 1") && diff.body.contains("Send back to code"),
+        diff.body.contains("Comment on line 1<") && diff.body.contains("Send back to code"),
         "{}",
         diff.body
     );
@@ -133,6 +133,70 @@ fn rejecting_says_where_it_leads_and_goes_there_and_names_the_commit() {
     let late = browser.submit(&inbox, "/tasks/T-1/approve", &[]);
     assert_eq!(late.status, 409);
     assert!(late.body.contains("its work was") || late.body.contains("answered it before"), "{}", late.body);
+}
+
+#[test]
+fn a_queued_task_is_started_from_its_page_before_a_worker_is_free() {
+    let office = Office::open();
+    let served = Served::start(&office.sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let page = browser.get("/tasks/T-7");
+    // Nothing of it has run: there are no figures yet.
+    assert!(page.body.contains("Run now") && page.body.contains("added <time"), "{}", page.body);
+    assert!(!page.body.contains("0 ms") && !page.body.contains("id=\"cost\"><section"), "{}", page.body);
+    assert_eq!(browser.submit(&page, "/tasks/T-7/run", &[]).status, 303);
+    // Its agent has the same trouble as that of T-2, so it waits for that one, and nothing of it can be run.
+    browser.until("/tasks/T-7", |page| page.contains("which fixes the same failure"));
+    let again = browser.submit(&page, "/tasks/T-7/run", &[]);
+    assert_eq!(again.status, 409, "{}", again.body);
+    assert!(again.body.contains("no leg that waits to be run"), "{}", again.body);
+}
+
+#[test]
+fn what_pages_say_at_a_glance_is_true_and_has_its_unit() {
+    let office = Office::open();
+    let served = Served::start(&office.sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let get = |path: &str| browser.get(path).body;
+    let (board, done) = (get("/"), get("/tasks/T-1"));
+    for (path, page, shown) in [
+        ("/", &board, "Since midnight: 1 acquitted, 1 without a change, $"),
+        ("/", &board, "<b>1st</b> · <b><time"),
+        ("/", &board, "branch acquit/refuse-postings-in-a-currency-without-a-rate-T-1 · +2 −0 in 2 files"),
+        ("/", &board, "a rejected try"),
+        ("/tasks/T-1", &done, "~/src/ledger"),
+        ("/tasks/T-1", &done, "96 bytes"),
+        ("/tasks/T-1", &done, "reached leg 6"),
+        ("/tasks/T-6", &get("/tasks/T-6"), "class=\"now-words\">The range leaves out the day itself"),
+        ("/tasks/T-6", &get("/tasks/T-6"), "Next: the gate test."),
+        // The stage that needs a person is not drawn as one that runs.
+        ("/tasks/T-4", &get("/tasks/T-4"), "class=\"box now needs\""),
+        ("/tasks/T-4", &get("/tasks/T-4"), "expected: 1.0834"),
+        ("/tasks/T-4/diff", &get("/tasks/T-4/diff"), "Comment on line 1<"),
+        ("/settings", &get("/settings"), ">$5.00<"),
+        ("/settings", &get("/settings"), "project · .acquit/acquit.toml:3"),
+        ("/workflows/feature", &get("/workflows/feature"), "2 of them need you"),
+        ("/workflows/feature", &get("/workflows/feature"), "by gate"),
+        ("/workflows/review", &get("/workflows/review"), "No task is in it now. Last 30 days."),
+        ("/tasks/T-99", &get("/tasks/T-99"), "<code>acquit task list --all-projects</code>"),
+    ] {
+        assert!(page.contains(shown), "{path} does not show {shown:?}: {page}");
+    }
+    // A search says nothing about what it leaves out.
+    let (found, none) = (get("/?q=cart"), get("/?q=nothing-like-that"));
+    assert!(found.contains("<h1>1 task found</h1>") && none.contains("<h1>No task fits</h1>"), "{found}");
+    // A person has passed this stage.
+    let legs = done.split_once("aria-label=\"Legs\"").unwrap().1.split_once("</ol>").unwrap().0;
+    assert!(!legs.contains("to come"), "{legs}");
+    // What the machine lacks stands before what it has.
+    let doctor = get("/doctor");
+    let kinds: Vec<bool> =
+        doctor.split("<li><h2>").skip(1).map(|it| it.contains("aria-label=\"passed\"")).collect();
+    assert!(kinds.is_sorted(), "{doctor}");
+    // A mistake of a workflow is told where workflows are looked for.
+    office.sandbox.repo.write(".acquit/workflows/feature.toml", "description = 3\n");
+    let flow = get("/workflows/feature");
+    assert!(flow.contains("have mistakes") && flow.contains(".acquit/workflows/feature.toml"), "{flow}");
 }
 
 #[test]

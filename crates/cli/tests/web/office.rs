@@ -166,7 +166,7 @@ impl Office {
             ("tests/run.sh", TESTS),
             ("src/chf.rate", "0.9371\n"),
         ];
-        let sandbox = Sandbox::of_files("ledger", &files);
+        let sandbox = Sandbox::of_files("home/src/ledger", &files);
         let add = |words: &[&str], code: i32| {
             sandbox.acquit(&[&["run"], words].concat()).must(code);
         };

@@ -302,12 +302,22 @@ fn of_two_people_one_answers_and_the_other_is_told() {
     chrome.person("bob", second.trim(), json!({ "javascript": false }));
     chrome.go("ada", "/inbox");
     chrome.go("bob", "/inbox");
+    // A third one is writing.
+    let third = sandbox.acquit(&["serve", "--link"]).must(0).out;
+    chrome.person("eve", third.trim(), json!({}));
+    chrome.go("eve", "/inbox");
+    let reason = "form[action$='/reject'] textarea";
+    chrome.ask(&json!({ "do": "fill", "page": "eve", "at": reason, "text": "MY OWN WORDS" }));
     let approve = "form[action$='/approve'] button";
     chrome.ask(&json!({ "do": "click", "page": "ada", "at": approve }));
     until("one of them was heard", || (!matches!(sandbox.task().state, State::Waiting { .. })).then_some(()));
     chrome.ask(&json!({ "do": "click", "page": "bob", "at": approve }));
     let told = chrome.text("bob");
+    assert!(told.contains("Somebody else was first"), "{told}");
     assert!(told.contains("tester answered it before: approved"), "{told}");
+    chrome.sees("eve", "Somebody answered a request while you were writing");
+    let kept = chrome.ask(&json!({ "do": "value", "page": "eve", "at": reason }));
+    assert_eq!(kept, "MY OWN WORDS");
     chrome.had_no_trouble();
 }
 

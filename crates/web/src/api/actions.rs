@@ -11,8 +11,6 @@ use acquit_app::{Means, NewTask, drive, preflight, tasks};
 use acquit_core::decide::Input;
 use acquit_core::human_request::Answer as Given;
 use acquit_core::ids::TaskId;
-use acquit_core::leg;
-use acquit_core::task::State;
 use acquit_core::time::Span;
 
 use super::look;
@@ -215,17 +213,7 @@ fn review(cx: &mut Context<'_>, _: &At, new: CreateReview) -> Result<Task, Probl
 
 fn run(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Task, Problem> {
     let id = at.task()?;
-    let task = cx.store.task(id)?;
-    let legs = cx.store.legs(id)?;
-    let ready = legs.last().is_some_and(|leg| leg.state == leg::State::Ready);
-    if !matches!(task.state, State::Working { cancel: None, .. }) || !ready {
-        let state = acquit_app::tasks::word(cx.store, &task)?;
-        let detail = format!("{id} has no leg that waits to be run: it is {state}");
-        return Err(Problem::new("conflict", detail).hint("answer it, retry it, or wait for its end"));
-    }
-    let definition = cx.store.definition(id)?;
-    preflight::check(cx.app, &definition.config, &definition.workflow)?;
-    drive::Driver::default().step(cx.app, cx.store, id)?;
+    drive::run_now(cx.app, cx.store, id)?;
     shown(cx, id)
 }
 

@@ -144,6 +144,7 @@ impl From<Error> for Problem {
                 | Error::Answered { .. }
                 | Error::WorkChanged { .. }
                 | Error::NotDelivered { .. }
+                | Error::NotQueued { .. }
                 | Error::DirtyCheckout { .. }
                 | Error::NoBaseBranch { .. }
                 | Error::StageGone { .. }

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::view::View;
 use crate::actions::can_retry;
+use crate::page::Sign;
 use crate::words;
 
 /// Renders the buttons of a task's page.
@@ -22,6 +23,7 @@ pub(super) fn buttons(view: &View<'_>) -> Markup {
         return html! { @if view.has_diff() { a.btn href={ "/tasks/" (id) "/diff" } { "Diff" } } };
     }
     html! {
+        @if view.sign == Sign::Queued { (form("run", "Run now", false)) }
         @match &task.state {
             State::New | State::Working { cancel: None, .. } => (form("cancel", "Stop", false)),
             State::Waiting { .. } | State::Blocked { .. } => (form("cancel", "End the task", false)),

@@ -18,6 +18,7 @@ pub(super) fn gates(view: &View<'_>) -> Markup {
             section.panel aria-labelledby="gates-h" {
                 header.panel-head.row { h2 #gates-h { "Gates" } p.hint { "What was executed decides; what an agent says does not." } }
                 (by_leg(view))
+                p.leg-name { b { "Evidence" } span.dim { "the newest run of each gate" } }
                 ul.rows.gates { @for verdict in newest { (gate(verdict, verdict.rejects() && !done)) } }
             }
         }

@@ -18,17 +18,28 @@ pub(super) fn conversation(view: &View<'_>) -> Markup {
         @if !view.task.conversation.is_empty() {
             section.panel {
                 header.panel-head { h2 { "Conversation" } }
-                ul.rows.talk { @for remark in &view.task.conversation { li {
-                    b { (words::line(&remark.by.to_string(), 60)) }
+                ul.rows.talk { @for (index, remark) in view.task.conversation.iter().enumerate() { li {
+                    @let at = view.history.remarks.get(index);
+                    div {
+                        b { (words::line(&remark.by.to_string(), 60)) }
+                        @if let Some(at) = at { " " time.dim datetime=(words::datetime(*at)) { (words::moment(*at, "%d %b %H:%M")) } }
+                    }
                     div {
                         @if let Some(question) = &remark.question { blockquote.dim { (words::text(question)) } }
                         p.prose { (words::text(&remark.text)) }
+                        @if let Some(leg) = at.and_then(|at| reached(view, *at)) { p.hint { "reached leg " (leg) } }
                         @if remark.origin.is_some() { p.hint { "written at the forge; agents are told that it is untrusted" } }
                     }
                 } } }
             }
         }
     }
+}
+
+/// Returns the first leg that began after a remark.
+fn reached(view: &View<'_>, at: acquit_core::time::Timestamp) -> Option<u32> {
+    let later = |leg: &&Leg| leg.started.is_some_and(|started| started >= at);
+    view.legs.iter().find(later).map(|leg| leg.id.number)
 }
 
 /// Renders the artifacts of the legs.
@@ -54,7 +65,7 @@ fn artifact_row(task: &Task, artifact: &Artifact) -> Markup {
             Artifact::Merged { branch, commit } => { dt { "merged" } dd { "into " (words::line(branch, 200)) " as " code { (words::short(commit)) } } },
             Artifact::Commits { leg, commits } => { dt { "commits" } dd { @for commit in commits { div { code { (words::short(&commit.id)) } " " (words::line(&commit.subject, 200)) " · leg " (leg) } } } },
             Artifact::Diff(stats) => { dt { "change" } dd { (words::count(usize::try_from(stats.files).unwrap_or(usize::MAX), "file")) ", " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } } },
-            Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (bytes) " bytes · " (stage) } },
+            Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (words::size(*bytes)) " · " (stage) } },
             Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { (gate) " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
             Artifact::Pushed { branch, .. } => { dt { "pushed" } dd { (words::line(branch, 200)) } },
             Artifact::PullRequest(request) => { dt { "pull request" } dd { (words::line(&request.url, 300)) } },

@@ -51,8 +51,18 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -
         State::Waiting { request } => Some(request::Subject::read(shared, store, &task, request)?),
         _ => None,
     };
-    let view =
-        View { task: &task, legs: &legs, definition: &definition, history: &history, sign, usage, now, role };
+    let home = app.surroundings.user_home.as_deref();
+    let view = View {
+        task: &task,
+        legs: &legs,
+        definition: &definition,
+        history: &history,
+        sign,
+        usage,
+        now,
+        role,
+        home,
+    };
     let seed = &task.seed;
     let body = html! {
         div.task-head {
@@ -65,7 +75,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -
         }
         div.task {
             div.column {
-                div #now data-live { (now::right_now(&view)) }
+                div #now data-live { (now::right_now(&view, &said)) }
                 (view.sections())
                 @if !seed.wish.description.trim().is_empty() {
                     section.panel { header.panel-head { h2 { "Description" } } pre.panel-body.prose { (words::text(&seed.wish.description)) } }
@@ -74,8 +84,8 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -
                 div #gates data-live { (evidence::gates(&view)) }
                 div #conversation data-live { (ledger::conversation(&view)) }
                 div #artifacts data-live { (ledger::artifacts(&view)) }
-                div #timeline data-live { (ledger::timeline(&view)) }
-                div #cost data-live { (ledger::cost(&view)) }
+                div #timeline data-live { @if view.has_started() { (ledger::timeline(&view)) } }
+                div #cost data-live { @if view.has_started() { (ledger::cost(&view)) } }
             }
             aside #aside data-live aria-label="Facts" { (view.facts()) (view.budgets()) }
         }
@@ -95,12 +105,12 @@ impl View<'_> {
                 p.state {
                     span.pill class=(self.sign.class()) { (self.sign.bare()) (board::state_word(&task.state, self.sign)) }
                     span { (board::what(task, last, *now)) }
-                    span.dim {
+                    @if !self.has_started() { span.dim { "added " (since(seed.created, *now)) " ago" } } @else { span.dim {
                         b { @if let Some(leg) = self.running() { (since(leg.started.unwrap_or(*now), *now)) } @else { (words::length(legs.iter().map(|leg| words::took(leg, *now)).sum())) } }
                         " · " b { (words::usage_cost(&self.usage)) }
                         @if let Some(most) = self.max_cost() { " of " (words::cost(Some(most))) }
                         " · " (words::count(legs.len(), "leg"))
-                    }
+                    } }
                 }
             }
         }
@@ -120,8 +130,7 @@ impl View<'_> {
                 @if self.has_diff() { a href={ "/tasks/" (self.task.id()) "/diff" } { "Diff " @if let Some(files) = changed { span.count { (files) } } } }
                 @if !self.task.conversation.is_empty() { a href="#conversation" { "Conversation " span.count { (self.task.conversation.len()) } } }
                 @if !self.task.artifacts.is_empty() { a href="#artifacts" { "Artifacts " span.count { (self.task.artifacts.len()) } } }
-                a href="#timeline" { "Timeline" }
-                a href="#cost" { "Cost" }
+                @if self.has_started() { a href="#timeline" { "Timeline" } a href="#cost" { "Cost" } }
             }
         }
     }
@@ -139,7 +148,7 @@ impl View<'_> {
             section.panel {
                 header.panel-head { h2 { "Facts" } }
                 dl.facts.panel-body {
-                    dt { "project" } dd { (words::line(&seed.project.path, 300)) }
+                    dt { "project" } dd { (words::line(&seed.project.name, 60)) div.dim { code { (words::path(&seed.project.path, self.home)) } } }
                     dt { "workflow" } dd { a href={ "/workflows/" (seed.workflow) } { (seed.workflow) } }
                     @if let Some(fallback) = self.task.fallback() { dt { "category" } dd { (words::line(&fallback, 200)) } }
                     @if !agents.is_empty() { dt { "agent" } dd { (list(agents)) } }

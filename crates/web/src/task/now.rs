@@ -9,8 +9,8 @@ use super::view::View;
 use crate::page::{Sign, since};
 use crate::{lines, route, transcript as leg_page, words};
 
-/// Renders the panel of the running leg.
-pub(super) fn right_now(view: &View<'_>) -> Markup {
+/// Renders the panel of the running leg. `said` are its newest lines.
+pub(super) fn right_now(view: &View<'_>, said: &[Item]) -> Markup {
     let Some(leg) = view.running() else { return html! {} };
     let known = view.history.legs.get(&leg.id.number).cloned().unwrap_or_default();
     let at = known.step.map_or(Some(Step::Claim), Step::next);
@@ -32,7 +32,8 @@ pub(super) fn right_now(view: &View<'_>) -> Markup {
                 }
             }
             div.panel-body.stack-s {
-                @if let Some(text) = &known.progress { p.now-words { (words::line(text, 300)) } }
+                @if let Some(text) = known.progress.as_deref().or_else(|| words_in(said)) { p.now-words { (words::line(text, 300)) } }
+                @if let Some((name, input)) = call_in(said) { p.now-call { b { (words::line(name, 60)) } " " code { (words::line(lines::short(input).as_deref().unwrap_or(input), 200)) } } }
                 ol.steps aria-label="Steps of the leg" {
                     @for (name, step) in Step::ALL {
                         li.done[at.is_none_or(|at| step < at)].at[at == Some(step)] aria-current=[(at == Some(step)).then_some("step")] { (name.replace('_', " ")) }
@@ -40,12 +41,29 @@ pub(super) fn right_now(view: &View<'_>) -> Markup {
                 }
                 @match &leg.entry.purpose {
                     Purpose::Fix { of, .. } => p.dim { "Next: the gates of " b { (of) } " run again." },
-                    _ if !gates.is_empty() => p.dim { "Next: the gates " (gates.join(", ")) "." },
+                    _ if !gates.is_empty() => p.dim { "Next: the " @if gates.len() == 1 { "gate " } @else { "gates " } (gates.join(", ")) "." },
                     _ => {},
                 }
             }
         }
     }
+}
+
+/// Returns the newest words of the agent.
+fn words_in(said: &[Item]) -> Option<&str> {
+    said.iter().rev().find_map(|item| match &item.said {
+        AgentEvent::Text { text } | AgentEvent::Raw { text } => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// Returns the tool call that runs: the newest, if it has no result yet.
+fn call_in(said: &[Item]) -> Option<(&str, &str)> {
+    said.iter().rev().find_map(|item| match &item.said {
+        AgentEvent::ToolUse { name, input } => Some(Some((name.as_str(), input.as_str()))),
+        AgentEvent::ToolResult { .. } | AgentEvent::Text { .. } | AgentEvent::End { .. } => Some(None),
+        _ => None,
+    })?
 }
 
 /// Renders the newest lines, and a link to all others.
@@ -59,7 +77,7 @@ pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -
                 (route::sign(view.task, leg).named())
                 a href={ "/tasks/" (id) "/legs/" (leg.id.number) } { b { (words::heading(&leg.entry)) } }
                 span.dim { (route::result(view.task, leg)) }
-                span.dim.end { "leg " (leg.id.number) @if let Some(agent) = words_of(leg) { " · " (words::line(agent, 40)) } " · " (words::length(words::took(leg, view.now))) " · " (words::usage_cost(&leg.usage)) }
+                span.dim.end { "leg " (leg.id.number) @if let Some(agent) = words_of(leg) { " · " (words::line(agent, 40)) } @if leg.started.is_some() { " · " (words::length(words::took(leg, view.now))) " · " (words::usage_cost(&leg.usage)) } }
             }
         }
     };

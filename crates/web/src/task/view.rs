@@ -20,6 +20,8 @@ pub(super) struct View<'t> {
     pub(super) sign: Sign,
     pub(super) usage: Usage,
     pub(super) now: Timestamp,
+    /// Home folder of the user.
+    pub(super) home: Option<&'t std::path::Path>,
     /// Role of the person who looks.
     pub(super) role: Role,
 }
@@ -27,6 +29,11 @@ pub(super) struct View<'t> {
 impl View<'_> {
     pub(super) fn running(&self) -> Option<&Leg> {
         self.legs.last().filter(|leg| leg.state == leg::State::Running)
+    }
+
+    /// Returns whether a leg has started.
+    pub(super) fn has_started(&self) -> bool {
+        self.legs.iter().any(|leg| leg.started.is_some())
     }
 
     pub(super) fn max_cost(&self) -> Option<u64> {
