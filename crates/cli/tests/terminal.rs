@@ -335,7 +335,8 @@ fn the_inbox_names_the_commit_and_rejects_with_words_after_it_said_where_they_le
     let commit = format!("approve {} and no other; goes to deliver", &tip[..10]);
     let (mut seen, mut child) = typed_at(&sandbox, 100, &["inbox"]);
     let shown = until_shown(&mut seen, "enter: later");
-    for part in [commit.as_str(), "in 1 file\r", "✓ test", "send it back to code, round 1 of 3", "1  later"]
+    for part in
+        [commit.as_str(), "in 1 file\r", "✓\u{1b}[0m test", "send it back to code, round 1 of 3", "1  later"]
     {
         assert!(shown.contains(part), "{part:?}: {shown:?}");
     }
