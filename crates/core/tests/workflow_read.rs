@@ -48,6 +48,7 @@ fn a_checked_workflow_survives_being_stored() {
         schedules: Vec::new(),
         notices: config::notify::Notices::default(),
         trusted_paths: Vec::new(),
+        fetch_from: Vec::new(),
         floor: config::Floor::default(),
         ..config::read("acquit.toml", CONFIG).unwrap()
     };

@@ -105,11 +105,16 @@ impl<B: Backend> Fleet for Database<B> {
     fn discard_repository(&mut self, repository: &str, since: Timestamp) -> Result<bool> {
         self.write("remove parcels", |tables, _| {
             // The lock comes first: a task that is being created holds one of these until it is there to be seen.
-            let Some(last) = tables.lock_base(&plain(repository))? else { return Ok(false) };
-            if tables.has_work(&plain(repository))? || is_needed(tables, repository, since)? {
+            let base = tables.lock_base(&plain(repository))?;
+            if base.is_empty()
+                || tables.has_work(&plain(repository))?
+                || is_needed(tables, repository, since)?
+            {
                 return Ok(false);
             }
-            tables.delete_base(&plain(repository), last)?;
+            for parcel in base {
+                tables.delete_parcel(parcel)?;
+            }
             Ok(true)
         })
     }

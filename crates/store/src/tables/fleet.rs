@@ -39,14 +39,14 @@ pub(crate) trait FleetTables {
     fn held(&mut self) -> Result<Vec<HeldRow>>;
     /// Removes what the legs of a task left.
     fn delete_work(&mut self, task: i64) -> Result<()>;
-    /// Locks what tasks of a repository were made with, against those who build on it. Returns the last of it; `None` if there is none.
-    fn lock_base(&mut self, repository: &str) -> Result<Option<i64>>;
+    /// Locks what tasks of a repository were made with, against those who build on it and others who remove it.
+    fn lock_base(&mut self, repository: &str) -> Result<Vec<i64>>;
     /// Returns whether legs left anything that belongs to a repository.
     fn has_work(&mut self, repository: &str) -> Result<bool>;
     /// Returns whether a task names this need: one that is not over, or that failed or was cancelled after `since`.
     fn is_needed(&mut self, need: &str, since: Timestamp) -> Result<bool>;
-    /// Removes what tasks of a repository were made with, up to a parcel.
-    fn delete_base(&mut self, repository: &str, last: i64) -> Result<()>;
+    /// Removes a parcel.
+    fn delete_parcel(&mut self, parcel: i64) -> Result<()>;
 }
 
 /// Row of a worker.

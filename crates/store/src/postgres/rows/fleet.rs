@@ -142,11 +142,22 @@ impl<C: GenericClient> FleetTables for Rows<'_, C> {
         Ok(())
     }
 
-    fn lock_base(&mut self, repository: &str) -> Result<Option<i64>> {
+    fn lock_base(&mut self, repository: &str) -> Result<Vec<i64>> {
+        // Two that lock the same rows in turns would wait for each other.
+        const ALONE: &str = "select pg_advisory_xact_lock(hashtextextended($1, 0))";
         const BASE: &str =
             "select id from parcels where kind = 'objects' and repository = $1 and task is null
              order by id for update";
-        Ok(self.all(BASE, &[&repository], |row| row.get(0))?.pop())
+        self.execute(ALONE, &[&repository])?;
+        let mut locked: Vec<i64> = self.all(BASE, &[&repository], |row| row.get(0))?;
+        loop {
+            // While this waited for those who build on a row, they added one.
+            let again: Vec<i64> = self.all(BASE, &[&repository], |row| row.get(0))?;
+            if again == locked {
+                return Ok(locked);
+            }
+            locked = again;
+        }
     }
 
     fn has_work(&mut self, repository: &str) -> Result<bool> {
@@ -160,11 +171,8 @@ impl<C: GenericClient> FleetTables for Rows<'_, C> {
         Ok(self.one(NEEDED, &[&need, &since.0], |row| row.get(0))?.unwrap_or(false))
     }
 
-    fn delete_base(&mut self, repository: &str, last: i64) -> Result<()> {
-        self.execute(
-            "delete from parcels where kind = 'objects' and repository = $1 and task is null and id <= $2",
-            &[&repository, &last],
-        )?;
+    fn delete_parcel(&mut self, parcel: i64) -> Result<()> {
+        self.execute("delete from parcels where id = $1", &[&parcel])?;
         Ok(())
     }
 }

@@ -142,11 +142,11 @@ impl FleetTables for Rows<'_> {
         Ok(())
     }
 
-    fn lock_base(&mut self, repository: &str) -> Result<Option<i64>> {
+    fn lock_base(&mut self, repository: &str) -> Result<Vec<i64>> {
         const BASE: &str =
             "select id from parcels where kind = 'objects' and repository = ?1 and task is null
              order by id";
-        Ok(self.all(BASE, params![&repository], |row| row.get(0))?.pop())
+        self.all(BASE, params![&repository], |row| row.get(0))
     }
 
     fn has_work(&mut self, repository: &str) -> Result<bool> {
@@ -160,11 +160,8 @@ impl FleetTables for Rows<'_> {
         Ok(self.one(NEEDED, params![&need, &since.0], |row| row.get(0))?.unwrap_or(false))
     }
 
-    fn delete_base(&mut self, repository: &str, last: i64) -> Result<()> {
-        self.execute(
-            "delete from parcels where kind = 'objects' and repository = ?1 and task is null and id <= ?2",
-            params![&repository, &last],
-        )?;
+    fn delete_parcel(&mut self, parcel: i64) -> Result<()> {
+        self.execute("delete from parcels where id = ?1", params![&parcel])?;
         Ok(())
     }
 }
