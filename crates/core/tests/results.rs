@@ -61,6 +61,26 @@ fn a_name_that_is_there_twice_ends_as_its_worst() {
 }
 
 #[test]
+fn a_panic_with_words_is_an_assertion_where_tests_stand() {
+    let text = "     Running unittests src/lib.rs (x)\nrunning 3 tests\ntest a ... FAILED\ntest b ... FAILED\ntest c ... FAILED\n\
+                ---- a stdout ----\n\nthread 'a' panicked at src/lib.rs:9:5:\nAfter split: expected [], actual [a]\n\
+                ---- b stdout ----\n\nthread 'b' panicked at src/lib.rs:2:5:\nthe code gives up\n\
+                ---- c stdout ----\n\nthread 'c' panicked at src/lib.rs:9:5:\nindex out of bounds: the len is 0\nfailures:\n";
+    let mut results = read(Format::Libtest, text);
+    let outcomes =
+        |results: &Results| -> Vec<Outcome> { results.tests.values().map(|case| case.outcome).collect() };
+    assert_eq!(outcomes(&results), [Outcome::Error; 3]);
+    results.assert_panics(|place| place.path == "src/lib.rs" && place.line > 5);
+    assert_eq!(outcomes(&results), [Outcome::Failed, Outcome::Error, Outcome::Error]);
+    let text = "<testsuite name='s'><testcase name='a'><failure message=\"thread 'a' panicked at src/lib.rs:9:5\">thread 'a' \
+                panicked at src/lib.rs:9:5:\nAfter split: wrong</failure></testcase></testsuite>";
+    let mut results = read(Format::Junit, text);
+    assert_eq!(outcomes(&results), [Outcome::Error]);
+    results.assert_panics(|place| place.line == 9);
+    assert_eq!(outcomes(&results), [Outcome::Failed]);
+}
+
+#[test]
 fn a_block_that_a_test_prints_for_another_one_changes_nothing() {
     let text = "     Running tests/a.rs (x)\ntest good ... ok\n---- good stdout ----\npanicked at a.rs:1:1:\nassertion failed\n";
     assert_eq!(read(Format::Libtest, text).red().count(), 0);

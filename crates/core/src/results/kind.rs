@@ -46,12 +46,38 @@ pub(super) fn judge(typed: &str, headline: &str, body: &str) -> Outcome {
     if let Some(cause) = body.lines().find_map(|line| line.trim_start().strip_prefix("cause: ")) {
         return if sounds(cause) { Outcome::Failed } else { Outcome::Error };
     }
-    let panic = body.split_once(" panicked at ").and_then(|(_, rest)| rest.split_once('\n'));
-    if let Some((_, said)) = panic {
+    if let Some((_, said)) = panic(body) {
         let said = said.lines().next().unwrap_or_default();
         return if sounds(said) { Outcome::Failed } else { Outcome::Error };
     }
     if sounds(body) { Outcome::Failed } else { Outcome::Error }
+}
+
+/// The first panic of Rust in a text: its place as it is printed, and what it says. Headlines without words are left out.
+pub(super) fn panic(text: &str) -> Option<(&str, &str)> {
+    const SIGN: &str = " panicked at ";
+    let all = text.match_indices(SIGN).filter_map(|(at, _)| text[at + SIGN.len()..].split_once('\n'));
+    let mut told = all.filter(|(_, said)| !said.lines().next().is_some_and(|line| line.contains(SIGN)));
+    told.next()
+}
+
+/// Whether what a panic says is what somebody wrote there, as in an assertion. What the language says itself, as of an index, is not.
+pub(super) fn is_written(said: &str) -> bool {
+    const LANGUAGE: [&str; 12] = [
+        "called `",
+        "index out of bounds",
+        "attempt to ",
+        "not implemented",
+        "not yet implemented",
+        "internal error: entered unreachable",
+        "range ",
+        "byte index",
+        "slice index",
+        "already borrowed",
+        "already mutably borrowed",
+        "explicit panic",
+    ];
+    !LANGUAGE.iter().any(|sign| said.starts_with(sign)) && !said.contains(": Err(")
 }
 
 /// Whether a text begins with the name of an error that is no assertion's: `NameError: …`, `java.lang.RuntimeException`.

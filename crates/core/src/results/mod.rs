@@ -179,6 +179,17 @@ impl Results {
         }
     }
 
+    /// Takes the panics of Rust that a test raises itself for failed assertions. `is_test` knows the lines of tests, also of those that
+    /// stand in a file of code.
+    pub fn assert_panics(&mut self, is_test: impl Fn(&Location) -> bool) {
+        for case in self.tests.values_mut().filter(|case| case.outcome == Outcome::Error) {
+            let is_written = kind::panic(&case.message).is_some_and(|(_, said)| kind::is_written(said));
+            if is_written && frames::frames(&case.message).first().is_some_and(&is_test) {
+                case.outcome = Outcome::Failed;
+            }
+        }
+    }
+
     /// Adds a test. Where a name is there twice, the worst end counts: a loop over values is one test with many endings.
     fn add(&mut self, id: TestId, case: Case) {
         if self.tests.len() >= MOST_CASES {

@@ -1,12 +1,13 @@
 //! What the lines of a stack trace belong to: the code under test, its tests, or neither.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use acquit_core::failure::Location;
 use acquit_core::gate::Paths;
 use acquit_core::proof::{Tree, depends, inline};
-use acquit_core::results::{Origin, TestId};
+use acquit_core::results::{Origin, Results, TestId};
 use globset::GlobSet;
 
 use crate::workspace::{Scratch, read_file};
@@ -66,12 +67,33 @@ pub(super) fn constant(ran: &Tree, scratch: &Scratch<'_>) -> BTreeSet<TestId> {
     red.map(|(id, _)| id.clone()).collect()
 }
 
+/// Takes panics in tests that stand in files of code for the failed assertions that they are. `committed` has the files that ran.
+pub(super) fn assert_panics(results: &mut Results, committed: &Path) {
+    let known: RefCell<BTreeMap<String, Vec<(u32, u32)>>> = RefCell::default();
+    results.assert_panics(|place| {
+        let mut known = known.borrow_mut();
+        let ranges = known.entry(place.path.clone()).or_insert_with(|| inline_lines(committed, &place.path));
+        ranges.iter().any(|(first, last)| (*first..=*last).contains(&place.line))
+    });
+}
+
+/// The lines of a file of Rust that are compiled for tests only.
+fn inline_lines(root: &Path, path: &str) -> Vec<(u32, u32)> {
+    if Path::new(path).extension().is_none_or(|ending| ending != "rs") {
+        return Vec::new();
+    }
+    let bytes = read_file(root, path, LARGEST).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let number = |at: usize| u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
+    inline::test_items(&text).into_iter().map(|item| (number(item.start), number(item.end))).collect()
+}
+
 struct Origins<'a> {
     scratch: &'a Scratch<'a>,
     tests: GlobSet,
     files: Vec<String>,
     /// The lines of each Rust file that are compiled for tests only.
-    inline: std::cell::RefCell<BTreeMap<String, Vec<(u32, u32)>>>,
+    inline: RefCell<BTreeMap<String, Vec<(u32, u32)>>>,
 }
 
 impl Origins<'_> {
@@ -103,16 +125,8 @@ impl Origins<'_> {
     }
 
     fn is_inline(&self, path: &str, line: u32) -> bool {
-        if Path::new(path).extension().is_none_or(|ending| ending != "rs") {
-            return false;
-        }
         let mut known = self.inline.borrow_mut();
-        let ranges = known.entry(path.to_owned()).or_insert_with(|| {
-            let bytes = read_file(&self.scratch.tree(), path, LARGEST).unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            let number = |at: usize| u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
-            inline::test_items(&text).into_iter().map(|item| (number(item.start), number(item.end))).collect()
-        });
+        let ranges = known.entry(path.to_owned()).or_insert_with(|| inline_lines(&self.scratch.tree(), path));
         ranges.iter().any(|(first, last)| (*first..=*last).contains(&line))
     }
 }

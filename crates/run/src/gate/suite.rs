@@ -10,7 +10,7 @@ use acquit_core::results::Results;
 use acquit_core::time::Span;
 
 use super::runs::{Commands, Once, Runs};
-use super::{distill, reports};
+use super::{distill, origin, reports};
 use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
 use crate::workspace::LockedWorkspace;
@@ -202,6 +202,7 @@ impl<'a> Suite<'a> {
             // Runners name files by where they are; the same test has the same name in every tree.
             results.read(self.report.format, &text.replace(&prefix(working_tree), ""));
         }
+        origin::assert_panics(&mut results, &working_tree.committed);
         if let Place::Files(_) = self.report.place {
             results.agree_with(&distill::tail(&ran.log, SUMMARY));
         }
