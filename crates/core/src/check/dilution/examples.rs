@@ -12,7 +12,7 @@ use super::marks::Moved;
 use super::words::Side;
 use super::{SPECIAL_CASED, TEST_DETECTED, texts};
 use crate::check::Finding;
-use crate::check::diff::{FileChange, Side as Mark};
+use crate::check::diff::{FileChange, Line, Side as Mark};
 use crate::check::outline::{Outline, Shortcut, literals};
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
@@ -70,7 +70,15 @@ pub(super) fn detected(file: &FileChange, moved: &Moved, outline: Option<&Outlin
             .is_some_and(|outline| outline.spans.iter().any(|(first, last)| *first <= line && line <= *last))
     };
     let near = near_tests(language, &source);
-    let added = file.added().filter(|line| moved.is_new(line) && !of_tests(line.number));
+    // What only lints or the standard library depend on does the same in either case.
+    static LINTS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"^\s*#!?\[\s*cfg_attr\s*\(.*,\s*(?:(?:deny|forbid|warn)\s*\([^()]*\)|no_std|no_main)\s*\)\s*\]\s*$",
+        )
+    });
+    let does_the_same = |line: &Line| language == Language::Rust && LINTS.is_match(&line.text);
+    let added =
+        file.added().filter(|line| moved.is_new(line) && !of_tests(line.number) && !does_the_same(line));
     let asks = added.filter(|line| {
         let start = source.line(line.number).start;
         if near.contains(&line.number) {

@@ -10,6 +10,7 @@
 mod balance;
 mod commands;
 mod compare;
+mod demands;
 mod equality;
 mod examples;
 mod files;
@@ -90,6 +91,7 @@ pub fn dilution(
         findings.extend(equality::changed(file, promise));
     }
     findings.extend(shadows::loosened(diff, settled));
+    findings.extend(demands::loosened(diff));
     findings.extend(snapshots::rewritten(diff, promise));
     once_per_line(findings);
     findings.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));

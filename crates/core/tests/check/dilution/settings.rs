@@ -251,3 +251,33 @@ fn a_check_that_became_a_command_that_does_nothing_is_seen() {
     honest("package.json", &before, &before.replace("husky", "true"));
     honest("Makefile", "docs:\n\tmdbook build\n", "docs:\n\t@echo building\n\tmdbook build docs\n");
 }
+
+#[test]
+fn a_lint_that_a_file_does_not_demand_any_more_is_seen() {
+    let rust = |lints: &str| format!("//! A crate.\n{lints}\nfn a() {{}}\n");
+    for (old, new) in [
+        ("#![forbid(unsafe_code)]", ""),
+        ("#![deny(missing_docs, unused)]", "#![deny(unused)]"),
+        ("#![deny(missing_docs)]", "#![warn(missing_docs)]"),
+        ("#![cfg_attr(not(test), deny(clippy::unwrap_used))]", ""),
+    ] {
+        breaks("src/lib.rs", &rust(old), &rust(new), "settings-loosened", 2);
+        honest("src/lib.rs", &rust(new), &rust(old));
+    }
+    honest("src/lib.rs", &rust("#![deny(a)]\n#![deny(b)]"), &rust("#![deny(\n    b,\n    a,\n)]\n"));
+    honest("src/lib.rs", &rust("#![forbid(unsafe_code)]"), &rust("#![deny(unsafe_code)]"));
+    honest("src/lib.rs", &rust("// #![deny(a)]"), &rust(""));
+    breaks("src/a.js", "// @ts-check\nf()\n", "f()\n", "settings-loosened", 1);
+    breaks("src/a.js", "/* eslint eqeqeq: \"error\" */\nf()\n", "f()\n", "settings-loosened", 1);
+    breaks("a.py", "# mypy: disallow-untyped-defs\nf()\n", "f()\n", "settings-loosened", 1);
+    // Moved to another file, or to the settings of the project.
+    let (with, without) = (rust("#![deny(unsafe_code)]"), rust(""));
+    let lib = ("src/lib.rs", Some(with.as_str()), Some(without.as_str()));
+    let main = ("src/main.rs", Some(without.as_str()), Some(with.as_str()));
+    assert!(look(&[lib, main]).is_empty());
+    let manifest = "[package]\nname = \"a\"\n";
+    let lints = format!("{manifest}\n[lints.rust]\nunsafe_code = \"deny\"\n");
+    assert!(look(&[lib, ("Cargo.toml", Some(manifest), Some(&lints))]).is_empty());
+    // Gone with all of its code.
+    assert!(look(&[("src/old.rs", Some(&with), None)]).is_empty());
+}
