@@ -63,6 +63,13 @@ struct Found {
     called: Vec<String>,
 }
 
+impl Found {
+    /// How many words it has, with its attributes and parameters.
+    fn size(&self) -> usize {
+        self.words.values().sum()
+    }
+}
+
 impl Account {
     /// Tests that are known to be removed.
     pub fn removed(names: &[&str]) -> Self {
@@ -77,10 +84,11 @@ impl Account {
             let after = found(&file.path, file.new.as_deref());
             let is_gone = |one: &&Found| after.iter().all(|new| new.name != one.name);
             gone.extend(before.iter().filter(is_gone).cloned());
-            // A test that is still there and says more than before may have taken in another one.
+            // A test that is still there and says more than before may have taken in another one: in its body, or as a row of a
+            // table before it.
             let grew = |one: &Found| {
                 let old = before.iter().find(|old| old.name == one.name);
-                old.is_none_or(|old| one.essence.len() > old.essence.len())
+                old.is_none_or(|old| one.essence.len() > old.essence.len() || one.size() > old.size())
             };
             fresh.extend(after.into_iter().filter(grew));
         }
@@ -363,6 +371,14 @@ mod tests {
         let fate = |new: &str| Account::of(&[sides("test_a.py", old, new)]).fate("test_morning").cloned();
         assert_eq!(fate(new), Some(Fate::Moved("test_parse".to_owned())));
         assert_eq!(fate(&new.replace("570", "571")), Some(Fate::Removed));
+        // A row beside the one that its namesake became, whose body is shorter now.
+        let old = "def test_max():\n    assert max_ver('3.4.5', '4.0.2') == '4.0.2'\n\n\n\
+                   def test_max_same():\n    assert max_ver('3.4.5', '3.4.5') == '3.4.5'\n";
+        let new = "@pytest.mark.parametrize('a, b, best', [('3.4.5', '4.0.2', '4.0.2'), ('3.4.5', '3.4.5', '3.4.5')])\n\
+                   def test_max(a, b, best):\n    assert max_ver(a, b) == best\n";
+        let fate = |new: &str| Account::of(&[sides("test_a.py", old, new)]).fate("test_max_same").cloned();
+        assert_eq!(fate(new), Some(Fate::Moved("test_max".to_owned())));
+        assert_eq!(fate("def test_max(a, b, best):\n    pass\n"), Some(Fate::Removed));
         let old = "test('reads a price', () => {\n  assert.equal(parsePrice('12.50'), 1250);\n});\n";
         let loops = "for (const { text, cents } of [\n  { text: '12.50', cents: 1250 },\n  { text: '1.15', cents: 115 },\n]) {\n  \
                      test(`reads ${text}`, () => {\n    assert.equal(parsePrice(text), cents);\n  });\n}\n";
