@@ -1,6 +1,8 @@
 //! Explains a failure on the unchanged base in one line, and suggests edits of `acquit.toml` that fix it. Pure: it only
 //! inspects output, and knows the messages of common programs.
 
+use std::collections::BTreeSet;
+
 use acquit_core::config::Config;
 use acquit_core::gate::{Check, Command, Gate, Stopped, Verdict, rule};
 use acquit_core::ids::Name;
@@ -240,10 +242,13 @@ fn hosts<'r>(refused: impl Iterator<Item = &'r RefusedHost>) -> Vec<String> {
 /// Returns the first lines that report an error, or else the last lines.
 fn telling(text: &str) -> Vec<String> {
     let is_error = |line: &&str| {
-        let lower = line.to_ascii_lowercase();
+        let lower = line.to_ascii_lowercase().replace(" 0 failed", "");
         ["error", "fail", "not found", "refused", "cannot", "no such"].iter().any(|word| lower.contains(word))
     };
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    // A verdict, its reason and its output repeat each other.
+    let mut seen = BTreeSet::new();
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.filter(|line| seen.insert(*line)).collect();
     let mut chosen: Vec<&str> = lines.iter().copied().filter(is_error).take(LINES).collect();
     if chosen.is_empty() {
         chosen = lines.iter().rev().take(LINES).rev().copied().collect();
@@ -431,6 +436,14 @@ fn without_nightly(gate: &Gate, said: &str, set: &dyn Fn(&str, &str) -> Edit) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_shown_once_and_no_failure_is_none() {
+        let said = "no test was executed: `cargo test` failed to find one\nrunning 0 tests\n\
+                    no test was executed: `cargo test` failed to find one\ntest result: ok. 0 passed; 0 failed";
+        assert_eq!(telling(said), ["no test was executed: `cargo test` failed to find one"]);
+        assert_eq!(telling("a\na\nb\n"), ["a", "b"]);
+    }
 
     #[test]
     fn programs_that_are_missing_are_named() {
