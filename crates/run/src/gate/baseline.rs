@@ -26,7 +26,7 @@ const LARGEST: u64 = 256 << 20;
 const MOST_KEPT: usize = 200;
 
 /// Changes with the form of the file.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// The folder of acquit's own files in a repository.
 const OWN: &str = ".acquit";

@@ -31,7 +31,7 @@ const LARGEST: u64 = 64 << 20;
 const MOST_KEPT: usize = 200;
 
 /// Format version of the files.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// One run of the tests of a tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -38,7 +38,7 @@ const MOST_DURATIONS: usize = 5_000;
 const MOST_VERDICTS: usize = 1_000;
 
 /// Changes with the form of the file.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// The verdicts of one state of the work.
 pub(super) struct Verdicts {
