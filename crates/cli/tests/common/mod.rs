@@ -207,8 +207,9 @@ impl Sandbox {
     /// Runs `acquit` to its end.
     pub(crate) fn acquit(&self, args: &[&str]) -> Ran {
         let ran = self.start(args).wait();
-        // A script of completions quotes the help, which suggests nothing.
-        if suggestions::is_wanted() && !args.contains(&"--json") && args.first() != Some(&"completions") {
+        // Completions and schemas quote texts of the help and the reference, which suggest nothing.
+        let quotes = matches!(args.first(), Some(&("completions" | "schema")));
+        if suggestions::is_wanted() && !args.contains(&"--json") && !quotes {
             *self.last.lock().expect("no test panicked here") = Some(ran.clone());
         }
         ran

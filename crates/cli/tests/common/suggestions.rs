@@ -15,6 +15,9 @@ const NOT_FOLLOWED: [&str; 6] = ["serve", "service", "worker", "top", "mcp", "lo
 /// 1, 3 and 4 say how a task stands; 2 and 5 that the command does not work.
 const HOW_A_TASK_STANDS: [i32; 4] = [0, 1, 3, 4];
 
+/// `workflow check` ends with 2 where it lists mistakes, and is suggested for that.
+const MISTAKES_ARE_LISTED: [i32; 2] = [0, 2];
+
 /// Commands that change nothing. What others leave is another situation, in which the rest was not suggested.
 const LOOKS: [&str; 14] = [
     "agents",
@@ -39,7 +42,9 @@ pub(crate) fn offered(ran: &Ran) -> Vec<String> {
         let (what, command) = line.strip_prefix("  ")?.split_once(": ")?;
         let command = command.trim_start();
         let ours = ["acquit ", "env ", "cd "].iter().any(|front| command.starts_with(front));
-        (ours && !what.contains('·')).then(|| command.to_owned())
+        // `doctor` says in such lines what follows for acquit.
+        let is_sentence = what.contains('·') || what.trim() == "so";
+        (ours && !is_sentence).then(|| command.to_owned())
     });
     commands.collect()
 }
@@ -123,7 +128,15 @@ pub(crate) fn in_one_world(commands: Vec<String>) -> Vec<String> {
 pub(super) fn follow_all(sandbox: &Sandbox, ran: &Ran) {
     let wrong: Vec<String> = in_one_world([offered(ran), named(ran)].concat())
         .iter()
-        .filter_map(|command| try_to_follow(sandbox, command, &HOW_A_TASK_STANDS).err())
+        .filter_map(|command| {
+            match verb(command) {
+                "workflow check" => try_to_follow(sandbox, command, &MISTAKES_ARE_LISTED),
+                // It asks on a terminal, and a person says yes.
+                "trust" => try_to_follow(sandbox, &format!("{command} --yes"), &HOW_A_TASK_STANDS),
+                _ => try_to_follow(sandbox, command, &HOW_A_TASK_STANDS),
+            }
+            .err()
+        })
         .collect();
     assert!(wrong.is_empty(), "suggested, and does not work: {wrong:#?}\nby:{ran}");
 }

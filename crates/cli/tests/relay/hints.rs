@@ -68,7 +68,7 @@ const CASES: [Case; 15] = [
 ];
 
 /// Commands of hints whose errors are not made here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("acquit prove --staged", "needs more uncommitted work than git can be asked for"),
     ("acquit task retry … --stage …", "has a gap to fill in"),
     ("acquit run T-1", "needs a harness that ends without its leg"),
@@ -77,6 +77,7 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("acquit serve", "does not end"),
     ("acquit prove --hook pre-push", "is a line for a file"),
     ("acquit run", "needs a second machine"),
+    ("acquit clean", "needs a second machine"),
     ("acquit store move", "needs a PostgreSQL database"),
     ("acquit store check", "needs a role of a PostgreSQL database"),
     ("acquit store grant ROLE", "needs a role of a PostgreSQL database"),
