@@ -45,7 +45,7 @@ fn a_commit_that_does_not_name_its_task_ends_at_a_guardrail() {
 
 #[test]
 fn a_protected_branch_ends_at_a_guardrail() {
-    let (_, reason) = told("echo x > x; git -c core.hooksPath=/dev/null checkout -qb main");
+    let (_, reason) = told("echo x > x; git -c core.hooksPath=/dev/null checkout -q main");
     assert!(reason.contains("protected branch \"main\""), "{reason}");
 }
 
@@ -72,8 +72,8 @@ fn commits_on_another_branch_do_not_count_but_their_files_do() {
 fn a_push_or_a_protected_branch_ends_the_leg_at_once() {
     let halting = CODE.replace("mode = \"implement\"", "mode = \"implement\"\nrefused = \"halt\"");
     for (command, words, flow) in [
-        ("git push --force", "it tried to push", CODE),
-        ("git checkout -qb main", "protected branch main", CODE),
+        ("git push --force origin main", "it tried to push", CODE),
+        ("git checkout -q main", "protected branch main", CODE),
         ("git fetch origin", "it tried to fetch or pull", &halting),
     ] {
         // It would go on for minutes, and end well.

@@ -30,8 +30,9 @@ pub(super) enum AgentGit {
     },
 }
 
-/// File of a workspace that records the base branch as written into the agent's repository: commit and ref.
-const BASE_REF: &str = "base-ref";
+/// File of a workspace that records the refs of the base branch as written into the agent's repository: a line with
+/// commit and ref for each.
+const BASE_REFS: &str = "base-ref";
 
 /// Which of the two kinds of repository a configuration is for.
 pub(super) enum Role<'a> {
@@ -131,15 +132,17 @@ impl LockedWorkspace {
         }
         if let Some(rules) = &self.rules {
             rules.write_hooks(&new, branch)?;
-            if let Some((name, commit)) = rules.base_ref() {
-                // Recorded, so that later readers need not know the rules.
-                files::write(&self.dir.join(BASE_REF), format!("{commit} {name}\n").as_bytes())?;
-                let reference = new.join(name);
+            // Recorded, so that later readers need not know the rules.
+            let mut written = String::new();
+            for (name, commit) in rules.base_refs(branch) {
+                let reference = new.join(&name);
                 if let Some(folder) = reference.parent() {
                     fs::create_dir_all(folder).map_err(io)?;
                 }
                 fs::write(&reference, format!("{commit}\n")).map_err(io)?;
+                written.push_str(&format!("{commit} {name}\n"));
             }
+            files::write(&self.dir.join(BASE_REFS), written.as_bytes())?;
         }
         match fs::rename(&git, &old) {
             Ok(()) => {}
@@ -198,18 +201,18 @@ impl LockedWorkspace {
         // A lock that a killed git left is not a ref: git does not allow names with this suffix.
         names.retain(|r| r.strip_suffix(".lock").is_none());
         // The base branch is not the agent's work, as long as it is what we wrote.
-        let written = files::read(&self.dir.join(BASE_REF), files::SMALL)?.unwrap_or_default();
+        let written = files::read(&self.dir.join(BASE_REFS), files::SMALL)?.unwrap_or_default();
         let written = String::from_utf8_lossy(&written).into_owned();
-        let ours = written.trim_end().split_once(' ');
-        let is_ours = |id: &str, r: &str| ours == Some((id, r));
-        if let Some((_, ours)) = ours
-            && let Found::Content(bytes) = files::read_untrusted(&root, ours, files::SMALL)?
-            && is_ours(String::from_utf8_lossy(&bytes).trim_end(), ours)
-        {
-            names.retain(|r| r != ours);
+        let ours: Vec<(&str, &str)> = written.lines().filter_map(|line| line.split_once(' ')).collect();
+        for (id, ours) in &ours {
+            if let Found::Content(bytes) = files::read_untrusted(&root, ours, files::SMALL)?
+                && String::from_utf8_lossy(&bytes).trim_end() == *id
+            {
+                names.retain(|r| r != ours);
+            }
         }
         let packed_names = packed_refs(packed.as_deref().unwrap_or_default());
-        names.extend(packed_names.filter(|(id, r)| !is_ours(id, r)).map(|(_, r)| r.to_owned()));
+        names.extend(packed_names.filter(|packed| !ours.contains(packed)).map(|(_, r)| r.to_owned()));
         let others = if odd { None } else { other_commits(&root, names, &name, &head, packed.as_deref())? };
         let short = |r: &str| r.strip_prefix("refs/heads/").map(str::to_owned);
         let branches = names.iter().map(String::as_str).chain([on]).filter_map(short).collect();

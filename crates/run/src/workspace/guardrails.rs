@@ -109,7 +109,8 @@ impl Rules {
         fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
         for (name, text) in [
             ("prepare-commit-msg", self.prepare_commit_msg()),
-            ("reference-transaction", self.reference_transaction(branch)),
+            ("reference-transaction", self.of_branches(REFERENCE_TRANSACTION, branch)),
+            ("post-checkout", self.of_branches(POST_CHECKOUT, branch)),
             ("pre-push", PRE_PUSH.to_owned()),
         ] {
             let path = folder.join(name);
@@ -125,11 +126,20 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the base branch as a ref of the only remote in the agent's repository. Checking out the branch would
-    /// create a local one, which a hook rejects with a clear message.
-    pub(super) fn base_ref(&self) -> Option<(String, &CommitId)> {
-        let base = self.base.as_deref().filter(|base| is_ref_name(base))?;
-        Some((format!("refs/remotes/origin/{base}"), self.base_commit.as_ref()?))
+    /// Returns the refs of the base branch in the agent's repository: of its only remote, and a local branch. Without
+    /// the local one, git would refuse to push it in words of its own, before it asks any hook.
+    pub(super) fn base_refs(&self, own: &str) -> Vec<(String, &CommitId)> {
+        let (Some(base), Some(commit)) = (self.base.as_deref(), self.base_commit.as_ref()) else {
+            return Vec::new();
+        };
+        if !is_ref_name(base) {
+            return Vec::new();
+        }
+        // A file cannot be where the other branch needs a folder.
+        let is_within = |inner: &str, outer: &str| inner.starts_with(&format!("{outer}/"));
+        let fits = base != own && !is_within(base, own) && !is_within(own, base);
+        let local = fits.then(|| (format!("refs/heads/{base}"), commit));
+        std::iter::once((format!("refs/remotes/origin/{base}"), commit)).chain(local).collect()
     }
 
     /// Builds the hook that adds the trailer to a message without the id. Unlike other hooks, git does not skip it with
@@ -138,8 +148,8 @@ impl Rules {
         PREPARE_COMMIT_MSG.replace("@TASK@", &quoted(&self.task_id))
     }
 
-    /// Builds the hook that rejects changes of protected branches, except deletion.
-    fn reference_transaction(&self, own: &str) -> String {
+    /// Builds a hook that rejects the use of protected branches.
+    fn of_branches(&self, hook: &str, own: &str) -> String {
         let cases: Vec<String> = self
             .patterns()
             .filter_map(|pattern| {
@@ -152,7 +162,7 @@ impl Rules {
         if cases.is_empty() {
             return "#!/bin/sh\nexit 0\n".to_owned();
         }
-        REFERENCE_TRANSACTION
+        hook.replace("@REFUSE@", REFUSE)
             .replace("@OWN@", &quoted(&format!("refs/heads/{own}")))
             .replace("@PROTECTED@", &cases.join("|"))
     }
@@ -241,6 +251,7 @@ esac
 printf "${open:+\\n}${blank}Task: %s\n" "$task" >>"$1"
 "#;
 
+/// Rejects changes of protected branches, except deletion.
 const REFERENCE_TRANSACTION: &str = r#"#!/bin/sh
 # Written by acquit: protected branches stay where they are.
 [ "$1" = prepared ] || exit 0
@@ -253,15 +264,33 @@ while read -r old new ref; do
     case $ref in
     @OWN@) ;;
     @PROTECTED@)
-        echo "acquit: ${ref#refs/heads/} is a protected branch: do not create, move or check it out." >&2
-        echo "acquit: stay on your own branch; acquit delivers what is on it." >&2
-        echo "it tried to create, move or check out the protected branch ${ref#refs/heads/}" >"$(git rev-parse --git-dir)/acquit-guardrail"
-        exit 1
+        # Packing writes a ref as it is.
+        [ "$(git rev-parse --verify --quiet "$ref")" != "$new" ] || continue
+        @REFUSE@
         ;;
     esac
 done
 exit 0
 "#;
+
+/// Rejects a checkout of a protected branch: before 2.46, git asks no hook when `HEAD` moves to another branch.
+const POST_CHECKOUT: &str = r"#!/bin/sh
+# Written by acquit: nobody works on a protected branch.
+ref=$(git symbolic-ref --quiet HEAD) || exit 0
+case $ref in
+@OWN@) ;;
+@PROTECTED@)
+    @REFUSE@
+    ;;
+esac
+exit 0
+";
+
+/// What both do about the protected branch in `$ref`.
+const REFUSE: &str = r#"echo "acquit: ${ref#refs/heads/} is a protected branch: do not create, move or check it out." >&2
+        echo "acquit: stay on your own branch; acquit delivers what is on it." >&2
+        echo "it tried to create, move or check out the protected branch ${ref#refs/heads/}" >"$(git rev-parse --git-dir)/acquit-guardrail"
+        exit 1"#;
 
 const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\n\
     echo 'it tried to push' >\"$(git rev-parse --git-dir)/acquit-guardrail\"\nexit 1\n";

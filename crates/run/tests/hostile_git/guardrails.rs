@@ -126,6 +126,7 @@ fn who_pushes_fetches_or_checks_out_the_base_is_told_in_clear_words() {
         &["push"][..],
         &["push", "--force"],
         &["push", "-f", "origin", "HEAD:main"],
+        &["push", "--force", "origin", "main"],
         &["fetch"],
         &["pull", "origin", "main"],
     ] {
@@ -143,6 +144,48 @@ fn who_pushes_fetches_or_checks_out_the_base_is_told_in_clear_words() {
     agent(&stage, &["pack-refs", "--all"]);
     let work = workspace().lock("t").unwrap().collect("L1", leftovers()).unwrap();
     assert_eq!(work.new_commits.len(), 1);
+    // Who moves it anyway is told, and without the hooks found.
+    let words = refused(&stage, &["branch", "--force", "main", "HEAD"]);
+    assert!(words.contains("acquit: main is a protected branch"), "{words}");
+    agent(&stage, &["-c", "core.hooksPath=/dev/null", "branch", "--force", "main", "HEAD"]);
+    let collected = workspace().lock("t").unwrap().collect("L1", leftovers());
+    assert!(
+        matches!(&collected, Err(Error::Guardrail { what }) if what.contains("branch \"main\"")),
+        "{collected:?}"
+    );
+}
+
+/// Before 2.46, git asks no hook before `HEAD` is on another branch: the checkout is told afterwards.
+#[test]
+fn a_checkout_of_the_base_is_told_by_every_git() {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let rules = Rules { base_commit: Some(base.clone()), ..rules() };
+    stage.workspace(&source).with_rules(rules).lock("t").unwrap().prepare("L1", &base, BRANCH).unwrap();
+    fs::remove_file(stage.tree().join(".git/hooks/reference-transaction")).unwrap();
+    let words = refused(&stage, &["checkout", "main"]);
+    assert!(words.contains("acquit: main is a protected branch"), "{words}");
+    assert!(stage.tree().join(".git/acquit-guardrail").exists(), "and the leg ends");
+    fs::remove_file(stage.tree().join(".git/acquit-guardrail")).unwrap();
+    agent(&stage, &["checkout", "--quiet", BRANCH]);
+    assert!(!stage.tree().join(".git/acquit-guardrail").exists());
+}
+
+/// A branch of the repository may be called like the folder of the task's own branch.
+#[test]
+fn a_base_whose_name_is_a_folder_of_the_own_branch_is_no_trouble() {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let (folder, _) = BRANCH.split_once('/').unwrap();
+    for name in [folder.to_owned(), format!("{BRANCH}/more"), BRANCH.to_owned()] {
+        let rules = Rules { base: Some(name), base_commit: Some(base.clone()), ..rules() };
+        let workspace = stage.workspace(&source).with_rules(rules);
+        let locked = workspace.lock("t").unwrap();
+        locked.prepare("L1", &base, BRANCH).unwrap();
+        assert_eq!(locked.collect("L1", leftovers()).unwrap().leftover, Leftover::None);
+    }
 }
 
 #[test]
