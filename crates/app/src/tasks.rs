@@ -19,8 +19,8 @@ use crate::history::history;
 pub const STATES: [&str; 9] =
     ["ready", "working", "cancelling", "waiting", "blocked", "done", "failed", "no_improvement", "cancelled"];
 
-/// Number of tasks to read at a time where the store cannot apply a filter by itself.
-const PAGE: u32 = 500;
+/// Number of newest tasks whose tags are named if a tag is unknown.
+const NEWEST: u32 = 500;
 
 /// Maximum number of tasks to read for the projects that there are.
 const MOST: u32 = 100_000;
@@ -74,13 +74,6 @@ pub struct Details {
     pub setups: Vec<SetupAgain>,
 }
 
-impl Wanted {
-    /// Returns whether the store cannot apply this filter by itself.
-    fn looks_closer(&self) -> bool {
-        matches!(self.state.as_deref(), Some("ready" | "working")) || !self.tags.is_empty()
-    }
-}
-
 /// Returns at most `limit` of the selected tasks.
 pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed, Error> {
     let state = wanted.state.as_deref();
@@ -88,49 +81,31 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
         let (name, known) = (state.to_owned(), STATES.join(", "));
         return Err(Error::NoSuch { doing: "list tasks in the state", name, known });
     }
-    // A task whose leg is not running is ready, not working.
-    let running: Vec<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
-    let mut filter = Filter {
+    let filter = Filter {
         project: wanted.project.clone(),
         state: state.map(|state| if state == "ready" { "working" } else { state }.to_owned()),
+        running: match state {
+            Some("ready") => Some(false),
+            Some("working") => Some(true),
+            _ => None,
+        },
         ended: true,
         name: wanted.name.clone(),
         workflow: wanted.workflow.clone(),
         before: wanted.before,
         since: wanted.since,
         below: wanted.below,
-        mentions: wanted.tags.clone(),
+        tags: wanted.tags.clone(),
         search: wanted.search.clone(),
         // One task beyond the limit shows that there are more.
-        limit: if wanted.looks_closer() { PAGE } else { limit.saturating_add(1) },
+        limit: limit.saturating_add(1),
     };
-    let mut tasks = Vec::new();
-    'pages: loop {
-        let page = store.list(&filter)?;
-        let full = page.len() >= filter.limit as usize;
-        filter.below = page.last().map(|task| task.id);
-        for mut task in page {
-            if task.state == "working" && !running.contains(&task.id) {
-                task.state = "ready".to_owned();
-            }
-            if state.is_some_and(|state| task.state != state) {
-                continue;
-            }
-            // The store finds what mentions the tags; only the task says whether it has them.
-            if !wanted.tags.is_empty() {
-                let tags = store.task(task.id)?.seed.wish.tags;
-                if !wanted.tags.iter().all(|tag| tags.contains(tag)) {
-                    continue;
-                }
-            }
-            tasks.push(task);
-            if tasks.len() > limit as usize {
-                break 'pages;
-            }
-        }
-        if !full || !wanted.looks_closer() {
-            break;
-        }
+    let mut tasks = store.list(&filter)?;
+    // A task whose leg is not running is ready, not working.
+    let running: BTreeSet<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
+    let runs = |task: &Summary| filter.running.unwrap_or_else(|| running.contains(&task.id));
+    for task in tasks.iter_mut().filter(|task| task.state == "working" && !runs(task)) {
+        task.state = "ready".to_owned();
     }
     if tasks.is_empty() {
         refuse_unknown_tags(store, wanted)?;
@@ -142,9 +117,13 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
 
 /// Rejects a project that no task belongs to: an empty list would look like a valid answer.
 pub fn refuse_unknown_project(store: &mut dyn Store, name: &str) -> Result<(), Error> {
-    let all = store.list(&Filter { ended: true, limit: MOST, ..Filter::default() })?;
+    let one = |name: Option<String>| Filter { name, ended: true, limit: 1, ..Filter::default() };
+    if !store.list(&one(Some(name.to_owned())))?.is_empty() {
+        return Ok(());
+    }
+    let all = store.list(&Filter { limit: MOST, ..one(None) })?;
     let known: BTreeSet<&str> = all.iter().map(|task| task.project.as_str()).collect();
-    if known.is_empty() || known.contains(name) {
+    if known.is_empty() {
         return Ok(());
     }
     let known = known.into_iter().collect::<Vec<_>>().join(", ");
@@ -153,23 +132,23 @@ pub fn refuse_unknown_project(store: &mut dyn Store, name: &str) -> Result<(), E
 
 /// Rejects a tag that no task has, in any state: an empty list would look like a valid answer.
 fn refuse_unknown_tags(store: &mut dyn Store, wanted: &Wanted) -> Result<(), Error> {
-    let mut tags_of = |mentions: &[String]| -> Result<Option<BTreeSet<String>>, Error> {
-        let (project, mentions) = (wanted.project.clone(), mentions.to_vec());
-        let newest =
-            store.list(&Filter { project, mentions, ended: true, limit: PAGE, ..Filter::default() })?;
-        let mut tags = BTreeSet::new();
-        for task in &newest {
-            tags.extend(store.task(task.id)?.seed.wish.tags);
-        }
-        Ok((!newest.is_empty()).then_some(tags))
+    let of_project = |tags: Vec<String>, limit| {
+        let project = wanted.project.clone();
+        Filter { project, tags, ended: true, limit, ..Filter::default() }
     };
     for tag in &wanted.tags {
-        let found = tags_of(std::slice::from_ref(tag))?;
-        if found.is_some_and(|tags| tags.contains(tag)) {
+        if !store.list(&of_project(vec![tag.clone()], 1))?.is_empty() {
             continue;
         }
+        let newest = store.list(&of_project(Vec::new(), NEWEST))?;
         // Without any task there is nothing to choose from.
-        let Some(known) = tags_of(&[])? else { return Ok(()) };
+        if newest.is_empty() {
+            return Ok(());
+        }
+        let mut known = BTreeSet::new();
+        for task in &newest {
+            known.extend(store.task(task.id)?.seed.wish.tags);
+        }
         let known: Vec<String> = known.into_iter().collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         return Err(Error::NoSuch { doing: "list tasks with the tag", name: tag.clone(), known });

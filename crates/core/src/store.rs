@@ -195,6 +195,8 @@ pub struct Filter {
     pub project: Option<String>,
     /// Only tasks whose [`crate::task::State::word`] is this.
     pub state: Option<String>,
+    /// Only tasks that have a running leg, or only those that have none.
+    pub running: Option<bool>,
     /// Whether to include finished tasks.
     pub ended: bool,
     /// Only tasks of repositories with this short name.
@@ -207,8 +209,8 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Only tasks with a smaller id.
     pub below: Option<TaskId>,
-    /// Only tasks whose record contains each of these as a whole string: all tasks that have them as tags, and few others.
-    pub mentions: Vec<String>,
+    /// Only tasks that have all of these tags.
+    pub tags: Vec<String>,
     /// Only tasks whose title contains this text in any case, or whose id it is.
     pub search: Option<String>,
     /// Maximum number of tasks, newest first.

@@ -210,7 +210,7 @@ fn pulse(hold: Hold, cancel: Option<bool>) -> tx_error::Result<Pulse> {
     }
 }
 
-/// Lists tasks. The database finds all that fit a search, and few others, which are left out here.
+/// Lists tasks. The database finds all that fit a search or have a tag, and few others, which are left out here.
 fn list(tables: &mut dyn Tables, filter: &Filter) -> tx_error::Result<Vec<SummaryRow>> {
     let limit = filter.limit as usize;
     let mut filter = filter.clone();
@@ -219,14 +219,28 @@ fn list(tables: &mut dyn Tables, filter: &Filter) -> tx_error::Result<Vec<Summar
         let rows = tables.list(&filter)?;
         let full = limit > 0 && rows.len() == limit;
         filter.below = rows.last().map(|row| task_id(row.id));
-        found.extend(
-            rows.into_iter().filter(|row| filter.search.as_ref().is_none_or(|text| row.found_by(text))),
-        );
-        if !full || found.len() >= limit {
-            found.truncate(limit);
+        for row in rows {
+            if filter.search.as_ref().is_none_or(|text| row.found_by(text))
+                && has_tags(tables, &filter.tags, row.id)?
+            {
+                found.push(row);
+                if found.len() >= limit {
+                    return Ok(found);
+                }
+            }
+        }
+        if !full {
             return Ok(found);
         }
     }
+}
+
+fn has_tags(tables: &mut dyn Tables, tags: &[String], id: i64) -> tx_error::Result<bool> {
+    if tags.is_empty() {
+        return Ok(true);
+    }
+    let own = task(tables, task_id(id))?.seed.wish.tags;
+    Ok(tags.iter().all(|tag| own.contains(tag)))
 }
 
 fn task(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Task> {

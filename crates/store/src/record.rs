@@ -174,12 +174,16 @@ pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>)
             conditions.push(format!("{column} = {marker}{}", values.len()));
         }
     }
-    // A record is JSON text, in which a string has its quotes.
+    // A record is JSON text, in which a string has its quotes. This finds all tasks with the tag, and few others.
     let find = if marker == '$' { "strpos" } else { "instr" };
-    for text in &filter.mentions {
-        values.push(serde_json::Value::from(text.as_str()).to_string());
+    for tag in &filter.tags {
+        values.push(serde_json::Value::from(tag.as_str()).to_string());
         conditions.push(format!("{find}(body, {marker}{}) > 0", values.len()));
     }
+    conditions.extend(filter.running.map(|running| {
+        let not = if running { "" } else { "not " };
+        format!("{not}exists (select 1 from legs where legs.task = tasks.id and legs.state = 'running')")
+    }));
     if let Some(text) = &filter.search {
         values.push(title_pattern(text));
         let title = if marker == '$' { "lower(title collate \"C\")" } else { "lower(title)" };

@@ -52,6 +52,8 @@ suite! {
         an_unknown_task_is_an_error_of_its_own,
         reserved_ids_are_unique_among_racing_writers,
         lists_show_what_the_filter_asks_for_newest_first,
+        a_list_has_the_tasks_with_all_tags_that_are_asked_for_and_no_others,
+        tasks_whose_leg_runs_are_told_from_those_that_wait_for_one,
         a_search_finds_titles_in_any_case_and_ids,
         summaries_follow_the_task,
         any_text_can_be_stored,

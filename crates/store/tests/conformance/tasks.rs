@@ -6,7 +6,7 @@ use acquit_core::change::Change;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Entry, Purpose, State};
 use acquit_core::store::{Commit, Error, Filter, Wanted};
-use acquit_core::task::{Actor, Remark};
+use acquit_core::task::{Actor, Remark, Wish};
 
 use crate::fixture::{
     LEASE, Place, START, beginning, claim, create, definition, end, ending, me, owner, passed, wish,
@@ -86,13 +86,47 @@ pub fn lists_show_what_the_filter_asks_for_newest_first(place: &Place) {
         Filter { project: Some("/src/app".to_owned()), state: Some("working".to_owned()), ..all.clone() };
     assert_eq!(titles(&both), ["three"]);
     assert!(titles(&Filter { project: Some("/src/other".to_owned()), ..all.clone() }).is_empty());
-    let mut mentions = |text: &str| titles(&Filter { mentions: vec![text.to_owned()], ..all.clone() });
-    assert_eq!(mentions("two"), ["two"]);
-    assert!(mentions("tw").is_empty() && mentions("%").is_empty(), "only a whole string counts");
-    create(&mut *store, "a \"b\" \\ ü", 0);
-    let quoted =
-        Filter { mentions: vec!["a \"b\" \\ ü".to_owned()], ended: true, limit: 10, ..Filter::default() };
-    assert_eq!(store.list(&quoted).unwrap().len(), 1);
+}
+
+pub fn a_list_has_the_tasks_with_all_tags_that_are_asked_for_and_no_others(place: &Place) {
+    let mut store = place.open();
+    let odd = "a \"b\" \\ ü\0";
+    for (title, tags) in
+        [("one", &["red"][..]), ("two", &["red", "big"]), ("red", &[]), ("three", &["redder", odd])]
+    {
+        let id = store.reserve().unwrap();
+        let wish = Wish { tags: tags.iter().map(ToString::to_string).collect(), ..wish(title, 0) };
+        store.create(&definition(), &beginning(id, wish), &me()).unwrap();
+    }
+    let mut titles = |tags: &[&str], limit: u32| -> Vec<String> {
+        let tags = tags.iter().map(ToString::to_string).collect();
+        let filter = Filter { tags, ended: true, limit, ..Filter::default() };
+        store.list(&filter).unwrap().into_iter().map(|summary| summary.title).collect()
+    };
+    assert_eq!(titles(&["red"], 9), ["two", "one"]);
+    assert_eq!(titles(&["red"], 1), ["two"], "a page of others is passed over");
+    assert_eq!(titles(&["red", "big"], 9), ["two"]);
+    assert_eq!(titles(&[odd], 9), ["three"]);
+    assert!(titles(&["re"], 9).is_empty() && titles(&["%"], 9).is_empty() && titles(&["big"], 0).is_empty());
+}
+
+pub fn tasks_whose_leg_runs_are_told_from_those_that_wait_for_one(place: &Place) {
+    let mut store = place.open();
+    for title in ["one", "two", "three"] {
+        create(&mut *store, title, 0);
+    }
+    let claim = claim(&mut *store);
+    let mut titles = |running: bool| -> Vec<String> {
+        let filter = Filter { running: Some(running), ended: true, limit: 9, ..Filter::default() };
+        store.list(&filter).unwrap().into_iter().map(|summary| summary.title).collect()
+    };
+    assert_eq!(
+        (titles(true), titles(false)),
+        (vec!["one".to_owned()], vec!["three".to_owned(), "two".to_owned()])
+    );
+    end(&mut *store, &claim, passed()).unwrap();
+    let idle = Filter { running: Some(true), ended: true, limit: 9, ..Filter::default() };
+    assert!(store.list(&idle).unwrap().is_empty());
 }
 
 pub fn a_search_finds_titles_in_any_case_and_ids(place: &Place) {
