@@ -152,20 +152,53 @@ fn of_stage(
     let turns_keys: Vec<At> = [Some(own("turns")), of_agent].into_iter().flatten().collect();
     all.extend(turns.map(|turns| layers.of(key("turns"), json!(turns), &turns_keys)));
     let others = [
-        ("timeout", Some(json!(limits.time.to_string()))),
-        ("idle", limits.idle.map(|idle| json!(idle.to_string()))),
+        ("timeout", Some(json!(limits.time))),
+        ("idle", limits.idle.map(|idle| json!(idle))),
         ("output", Some(json!(limits.output))),
-        ("max_cost", limits.cost.map(in_dollars)),
+        ("max_cost", limits.cost.map(|cost| json!(cost))),
         ("gates", (!stage.gates.is_empty()).then(|| json!(stage.gates))),
         ("secrets", (!work.secrets.is_empty()).then(|| json!(work.secrets))),
     ];
-    all.extend(
-        others.into_iter().filter_map(|(name, value)| Some(layers.of(key(name), value?, &[own(name)]))),
-    );
+    all.extend(others.into_iter().filter_map(|(name, value)| {
+        Some(layers.of(key(name), as_files_state(&key(name), value?), &[own(name)]))
+    }));
     all
 }
 
-/// Returns an amount as a workflow file states it: in dollars.
+/// Returns whether the value of a key is an amount of money.
+pub fn is_amount(key: &str) -> bool {
+    key.starts_with("prices.") || key == "max_cost" || key.ends_with(".max_cost")
+}
+
+/// Last parts of keys whose values are lengths of time.
+const TIMES: [&str; 5] = ["longest", "slack", "timeout", "unfinished", "idle"];
+/// Last parts of keys whose values are sizes.
+const SIZES: [&str; 3] = ["memory", "disk", "output"];
+
+/// Returns a value as a file states it: money in dollars, a length of time or a size with the largest unit that has no
+/// fraction. Other values, and those that a file states already, stay as they are.
+fn as_files_state(key: &str, value: Value) -> Value {
+    const MILLISECONDS: [(u64, &str); 5] =
+        [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+    const BYTES: [(u64, &str); 4] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+    let Some(number) = value.as_u64() else { return value };
+    let last = key.rsplit('.').next().unwrap_or_default();
+    let with_unit = |units: &[(u64, &str)]| {
+        let unit = units.iter().find(|(size, _)| number >= *size && number.is_multiple_of(*size));
+        unit.map(|(size, name)| json!(format!("{}{name}", number / size)))
+    };
+    let stated = if is_amount(key) {
+        Some(in_dollars(number))
+    } else if TIMES.contains(&last) {
+        with_unit(&MILLISECONDS)
+    } else if SIZES.contains(&last) {
+        with_unit(&BYTES)
+    } else {
+        None
+    };
+    stated.unwrap_or(value)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "at most 10^12, which a float holds exactly")]
 fn in_dollars(micros: u64) -> Value {
     if micros.is_multiple_of(1_000_000) { json!(micros / 1_000_000) } else { json!(micros as f64 / 1e6) }
@@ -286,6 +319,9 @@ fn values(config: &Config) -> Vec<(String, Value)> {
         if let Some(limits) = map.remove("resources") {
             map.insert("limits".to_owned(), limits);
         }
+        for (key, value) in map.iter_mut() {
+            state_as_files(key, value);
+        }
         for agent in
             map.get_mut("agents").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
         {
@@ -309,6 +345,16 @@ fn values(config: &Config) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     flatten("", &whole, &mut found);
     found
+}
+
+/// Puts every value in it as a file states it.
+fn state_as_files(key: &str, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.iter_mut().for_each(|(name, value)| state_as_files(&format!("{key}.{name}"), value));
+        }
+        other => *other = as_files_state(key, other.take()),
+    }
 }
 
 /// Puts the adapter and its options side by side, as files have them.
@@ -350,8 +396,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_shown_as_files_state_them() {
-        assert_eq!(in_dollars(5_000_000).to_string(), "5");
-        assert_eq!(in_dollars(250_000).to_string(), "0.25");
+    fn amounts_times_and_sizes_are_shown_as_files_state_them() {
+        let all = [
+            ("max_cost", json!(5_000_000), json!(5)),
+            ("stages.code.max_cost", json!(250_000), json!(0.25)),
+            ("prices.a-1.5.input", json!(3_000_000), json!(3)),
+            ("waiting.longest", json!(86_400_000), json!("1d")),
+            ("waiting.slack", json!(90_000), json!("90s")),
+            ("setup.timeout", json!(1_500), json!("1500ms")),
+            ("setup.timeout", json!("2m"), json!("2m")),
+            ("limits.disk", json!(20_u64 << 30), json!("20GiB")),
+            ("retention.disk", json!(1_025), json!("1025B")),
+            ("limits.processes", json!(1_024), json!(1_024)),
+            ("agent", json!("bot"), json!("bot")),
+            ("access.write", json!([1]), json!([1])),
+        ];
+        for (key, value, wanted) in all {
+            assert_eq!(as_files_state(key, value), wanted, "{key}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_can_be_written_in_a_file() {
+        use acquit_core::time::Span;
+        for millis in [1, 1_500, 90_000, 5_400_000, 86_400_000] {
+            let shown = as_files_state("idle", json!(Span::from(millis)));
+            assert_eq!(Span::parse(shown.as_str().unwrap()).map(u64::from), Some(millis));
+        }
+        let config = Config { max_cost: Some(5_000_000), ..Config::default() };
+        assert!(values(&config).contains(&("max_cost".to_owned(), json!(5))));
     }
 }

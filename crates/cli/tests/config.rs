@@ -18,7 +18,7 @@ fn user(sandbox: &Sandbox, text: &str) {
 
 #[test]
 fn a_value_comes_from_the_last_file_that_has_it_and_its_origin_is_told() {
-    let config = "agent = \"night\"\n[models]\nfast = \"project-fast\"\n[waiting]\nlongest = \"3h\"\n";
+    let config = "agent = \"night\"\nmax_cost = 5.00\n[models]\nfast = \"project-fast\"\n[waiting]\nlongest = \"3h\"\n";
     let sandbox = Sandbox::new(config, WORKFLOW, "");
     user(
         &sandbox,
@@ -33,8 +33,9 @@ fn a_value_comes_from_the_last_file_that_has_it_and_its_origin_is_told() {
     assert_eq!(value("models.fast"), ("project-fast".into(), "project".to_owned()));
     assert_eq!(value("models.slow"), ("user-slow".into(), "user".to_owned()));
     assert_eq!(value("branch_prefix"), ("acquit/".into(), "built-in".to_owned()));
-    assert_eq!(value("waiting.longest"), (10_800_000.into(), "project".to_owned()));
-    assert_eq!(value("waiting.slack"), (120_000.into(), "user".to_owned()));
+    assert_eq!(value("waiting.longest"), ("3h".into(), "project".to_owned()));
+    assert_eq!(value("waiting.slack"), ("2m".into(), "user".to_owned()));
+    assert_eq!(value("max_cost"), (5.into(), "project".to_owned()), "in dollars, as the file states it");
     assert_eq!(value("waiting.usage"), ("wait".into(), "built-in".to_owned()));
     let words = sandbox.acquit(&["config", "show", "--origin"]).must(0);
     words.said("models.fast = \"project-fast\"  # project: ");
@@ -215,7 +216,7 @@ fn origins_name_the_line_of_each_key_of_a_merged_entry() {
         ("gates.unit.timeout", "3m".into(), "user", 6),
         ("gates.unit.severity", "warning".into(), "project", line("severity = \"warning\"")),
         ("setup.run", "true".into(), "user", 8),
-        ("setup.timeout", 120_000.into(), "project", line("timeout = \"2m\"")),
+        ("setup.timeout", "2m".into(), "project", line("timeout = \"2m\"")),
         ("notify.me.secret", "HOOK".into(), "user", 11),
         ("notify.me.events", serde_json::json!(["done"]), "project", line("events = [\"done\"]")),
         ("report.confluence.page", "1".into(), "user", 14),
@@ -283,12 +284,12 @@ fn origins_name_the_layers_of_workflow_role_and_run() {
     for (key, value, origin, file, line) in [
         ("stages.code.agent", "bot", "project", &project, line("agent =")),
         ("stages.code.model", "usual", "project", &project, line("model =")),
-        ("stages.code.timeout", "5m 00s", "workflow", &in_flow, flow("timeout =")),
+        ("stages.code.timeout", "5m", "workflow", &in_flow, flow("timeout =")),
         ("stages.look.agent", "other", "workflow", &in_flow, flow("agent = \"other\"")),
         ("stages.look.model", "ours", "project", &project, line("look =")),
         ("stages.look.network", "off", "workflow", &in_flow, flow("network =")),
         ("stages.judge.model", "deep-one", "role", &"judge.md".to_owned(), Some(4)),
-        ("stages.look.timeout", "30m 00s", "built-in", &String::new(), None),
+        ("stages.look.timeout", "30m", "built-in", &String::new(), None),
         ("variables.bar", "low", "workflow", &in_flow, flow("bar =")),
         ("variables.tone", "short", "project", &project, line("tone =")),
     ] {

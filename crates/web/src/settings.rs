@@ -1,7 +1,7 @@
 //! All settings in effect, with the file and line that set them.
 
 use acquit_app::Error;
-use acquit_app::settings::{Run, Setting, settings};
+use acquit_app::settings::{Run, Setting, is_amount, settings};
 use acquit_core::store::Store;
 use maud::html;
 use serde::Deserialize;
@@ -60,38 +60,14 @@ pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Resul
     Ok(Content { title: "Settings".to_owned(), task: None, body })
 }
 
-/// Last parts of keys whose values are lengths of time, in milliseconds.
-const TIMES: [&str; 5] = ["longest", "slack", "timeout", "unfinished", "idle"];
-/// Last part of keys whose values are amounts of money, in millionths of a dollar.
-const MONEY: &str = "max_cost";
-/// Keys whose values are sizes, in bytes.
-const SIZES: [&str; 2] = ["limits.memory", "limits.disk"];
-
-/// Formats a value: sizes and lengths of time with the largest unit that has no fraction.
+/// Formats a value: an amount of money with its sign and cents, anything else as files state it.
 fn shown(key: &str, value: &serde_json::Value) -> String {
-    const MILLISECONDS: [(u64, &str); 4] =
-        [(86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second")];
-    const BYTES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let fits = |number: u64| move |(unit, _): &&(u64, &str)| number >= *unit && number.is_multiple_of(*unit);
-    let last = key.rsplit('.').next().unwrap_or_default();
     match value {
         serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Number(number) => {
-            let exact = number.as_u64().unwrap_or(0);
-            let unit = |units: &'static [(u64, &'static str)]| units.iter().find(fits(exact));
-            if TIMES.contains(&last)
-                && let Some((size, name)) = unit(&MILLISECONDS)
-            {
-                words::count(usize::try_from(exact / size).unwrap_or(usize::MAX), name)
-            } else if SIZES.contains(&key)
-                && let Some((size, name)) = unit(&BYTES)
-            {
-                format!("{} {name}", exact / size)
-            } else if last == MONEY {
-                words::cost(number.as_u64())
-            } else {
-                number.to_string()
-            }
+        amount if is_amount(key) => {
+            let amount = amount.to_string();
+            let (dollars, cents) = amount.split_once('.').unwrap_or((&amount, ""));
+            format!("${dollars}.{cents:0<2}")
         }
         other => other.to_string(),
     }
@@ -103,15 +79,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn lengths_and_sizes_are_read_with_their_unit_and_other_numbers_as_they_are() {
+    fn amounts_have_their_sign_and_other_values_are_as_files_state_them() {
         let all = [
-            ("waiting.longest", json!(86_400_000), "1 day"),
-            ("waiting.slack", json!(90_000), "90 seconds"),
-            ("limits.disk", json!(21_474_836_480_u64), "20 GiB"),
+            ("max_cost", json!(5), "$5.00"),
+            ("stages.code.max_cost", json!(0.5), "$0.50"),
+            ("prices.mine.input", json!(0.075), "$0.075"),
+            ("waiting.longest", json!("1d"), "1d"),
             ("limits.processes", json!(1_024), "1024"),
-            ("limits.disk", json!(1_025), "1025"),
-            ("max_cost", json!(5_000_000), "$5.00"),
-            ("agent", json!("bot"), "bot"),
             ("access.write", json!([1]), "[1]"),
         ];
         for (key, value, wanted) in all {
