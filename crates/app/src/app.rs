@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use acquit_core::config::{self, Config};
 use acquit_core::store::Store;
 use acquit_core::task::Actor;
-use acquit_run::git::{Git, Source};
+use acquit_run::git::{Git, Identity, Source};
 use acquit_run::process::Spawner;
 use acquit_run::process::contain::Launcher;
 use acquit_run::runtime::Runtime;
@@ -117,6 +117,19 @@ impl App {
     /// Returns the repository of the current directory.
     pub fn source(&self) -> Result<Source, Error> {
         Ok(Source::discover(&self.runtime.git, &self.surroundings.here)?)
+    }
+
+    /// Returns the author of the user's commits in a repository. As in git, variables count before settings.
+    pub fn author(&self, source: &Source) -> Identity {
+        let settings = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
+        let variable = |name: &str, setting: &str| {
+            let value = self.surroundings.environment.get(name).map(|value| value.to_string_lossy());
+            value.filter(|value| !value.trim().is_empty()).map_or_else(|| setting.to_owned(), Into::into)
+        };
+        Identity::new(
+            &variable("GIT_AUTHOR_NAME", settings.name()),
+            &variable("GIT_AUTHOR_EMAIL", settings.email()),
+        )
     }
 
     /// Returns the path of the project of the current directory, if it is in a repository.

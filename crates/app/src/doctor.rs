@@ -63,7 +63,7 @@ pub fn git_found(app: &App) -> Found {
 
 /// Returns the author of commits in the repository of the current directory.
 fn author_found(app: &App) -> Option<Ability> {
-    let author = app.source().ok()?.identity(&app.runtime.git, app.surroundings.user_home.as_deref());
+    let author = app.author(&app.source().ok()?);
     let words = format!("{} <{}>", author.name(), author.email());
     let without = format!("the author of commits is {words}");
     let found = if author.is_complete() {

@@ -142,7 +142,7 @@ impl App {
         };
         let source = self.set_apart(source, &project.config, &base.commit)?;
         source.check_complete(&self.runtime.git, work.as_ref().unwrap_or(&base.commit))?;
-        let author = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
+        let author = self.author(&source);
         let id = id.map_or_else(|| store.reserve(), Ok)?;
         // The newest commit includes all commits below it.
         let (git, own) = (&self.runtime.git, self.runtime.store());

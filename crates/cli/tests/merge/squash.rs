@@ -61,6 +61,18 @@ fn the_author_of_the_delivered_commit_is_the_user() {
 }
 
 #[test]
+fn the_author_is_who_the_variables_of_git_name() {
+    let sandbox =
+        sandbox(CODE, GOOD).with("GIT_AUTHOR_NAME", "Grace").with("GIT_AUTHOR_EMAIL", "grace@example.org");
+    let doctor = sandbox.acquit(&["doctor"]);
+    assert!(doctor.out.contains("Grace <grace@example.org>"), "{}", doctor.out);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    let author = sandbox.repo.git(&["log", "-1", "--format=%an <%ae>", &branch]);
+    assert_eq!(author, "Grace <grace@example.org>");
+}
+
+#[test]
 fn the_history_of_the_work_is_kept_below_private_refs() {
     let sandbox = sandbox(CODE, GOOD);
     sandbox.run_to(0);
