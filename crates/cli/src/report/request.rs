@@ -29,7 +29,7 @@ impl Printer {
             let place = format!("{} · stage {}", text::visible(&task.seed.project.name), request.stage);
             let id = self.paint(Look::Strong, &task.id().to_string());
             self.data(&format!("{id} {title} {}", self.paint(Look::Faint, &place)));
-            let question = text::visible(&request.question).replace('\n', "\n  ");
+            let question = asked(request).replace('\n', "\n  ");
             let question = self.wrapped(&format!("  {question}"), 2);
             self.data(&self.paint(Look::Notable, &question));
             self.request(task, request);
@@ -41,10 +41,12 @@ impl Printer {
         if let Ask::Question { questions } = &request.ask {
             let several = questions.len() > 1;
             for (index, question) in questions.iter().enumerate() {
-                if several && !(question.context.is_empty() && question.options.is_empty()) {
-                    self.data(&self.paint(Look::Faint, &format!("  question {}", index + 1)));
+                if several {
+                    let words = text::visible(&question.question).replace('\n', "\n     ");
+                    let words = self.wrapped(&format!("  {}. {words}", index + 1), 5);
+                    self.data(&self.paint(Look::Notable, &words));
                 }
-                self.question(question);
+                self.question(question, if several { "     " } else { "  " });
             }
         }
         if matches!(request.ask, Ask::Approval { .. } | Ask::Stage { .. } | Ask::Choice { .. }) {
@@ -75,13 +77,14 @@ impl Printer {
     pub fn ask(self, words: &str, question: Option<&Question>) {
         self.data(&self.paint(Look::Notable, &text::visible(words)));
         if let Some(question) = question {
-            self.question(question);
+            self.question(question, "  ");
         }
     }
 
-    fn question(self, question: &Question) {
+    /// Prints context and options of a question, each line behind `margin`.
+    fn question(self, question: &Question, margin: &str) {
         if !question.context.is_empty() {
-            self.data(&self.paint(Look::Faint, &indented(&question.context)));
+            self.data(&self.paint(Look::Faint, &behind(margin, &question.context)));
         }
         for (index, option) in question.options.iter().enumerate() {
             let name = text::visible(&option.name);
@@ -89,9 +92,9 @@ impl Printer {
                 Some(recommended) if *recommended == option.name => self.paint(Look::Good, " (recommended)"),
                 Some(_) | None => String::new(),
             };
-            self.data(&format!("  {}) {name}{mark}", index + 1));
+            self.data(&format!("{margin}{}) {name}{mark}", index + 1));
             if !option.trade_offs.is_empty() {
-                self.data(&indented(&indented(&option.trade_offs)));
+                self.data(&behind(&format!("{margin}  "), &option.trade_offs));
             }
         }
     }
@@ -115,7 +118,20 @@ fn entry(task: &Task) -> Option<serde_json::Value> {
     }))
 }
 
+/// Returns what a person is asked, in words. Of several questions only their number: [`Printer::request`] prints each
+/// above its options, which are numbered from 1 again.
+pub fn asked(request: &HumanRequest) -> String {
+    match &request.ask {
+        Ask::Question { questions } if questions.len() > 1 => format!("{} questions:", questions.len()),
+        _ => text::visible(&request.question),
+    }
+}
+
 /// Indents an untrusted text.
 fn indented(text: &str) -> String {
-    text::visible(text).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    behind("  ", text)
+}
+
+fn behind(margin: &str, text: &str) -> String {
+    text::visible(text).lines().map(|line| format!("{margin}{line}")).collect::<Vec<_>>().join("\n")
 }

@@ -36,14 +36,14 @@ impl Printer {
             self.data("");
         }
         self.compared(&stats.compared);
-        let tasks = if stats.tasks == 1 { "task" } else { "tasks" };
-        let total = format!("{} {tasks}, {}", stats.tasks, money::cost(stats.cost_micros));
+        let total = format!("{}, {}", text::count(stats.tasks, "task"), money::cost(stats.cost_micros));
         self.data(&self.paint(Look::Strong, &total));
         for remark in money::remarks(&stats.usage) {
             self.say(&self.paint(Look::Faint, &remark));
         }
         if stats.more {
-            self.say(&format!("only the newest {limit} tasks; --limit counts more"));
+            let newest = if limit == 1 { "task".to_owned() } else { format!("{limit} tasks") };
+            self.say(&format!("only the newest {newest}; --limit counts more"));
         }
     }
 }

@@ -13,6 +13,7 @@ use acquit_app::merge::can_merge;
 use acquit_app::tasks::{Details, Listed};
 
 use super::follow::heading;
+use super::request::asked;
 use super::{Look, Offers, Printer, money, table, text};
 
 /// Maximum width of a title in lists.
@@ -90,7 +91,7 @@ impl Printer {
         }
         if let State::Waiting { request } = &task.state {
             self.data("");
-            self.data(&self.paint(Look::Notable, &text::visible(&request.question)));
+            self.data(&self.paint(Look::Notable, &asked(request)));
             self.request(task, request);
         }
         self.bill(task, legs);
@@ -184,7 +185,7 @@ impl Printer {
         for artifact in &task.artifacts {
             match artifact {
                 Artifact::Plan { text } => {
-                    self.field("plan", &count(&text.lines().count().to_string(), "line"));
+                    self.field("plan", &text::count(text.lines().count(), "line"));
                 }
                 Artifact::Branch { commit, published, .. } => {
                     let place = if *published { "in your repository" } else { "in the workspace" };
@@ -197,7 +198,7 @@ impl Printer {
                     self.field("merged", &format!("into {} as {}", text::visible(branch), short(commit)));
                 }
                 Artifact::Diff(stats) => {
-                    let files = count(&stats.files.to_string(), "file");
+                    let files = text::count(stats.files, "file");
                     self.field("diff", &format!("{files}, +{} −{}", stats.insertions, stats.deletions));
                 }
                 Artifact::Pushed { .. } => {}
@@ -270,7 +271,7 @@ impl Printer {
             }
             State::Waiting { request } => {
                 let mark = self.paint(Look::Notable, "?");
-                let words = format!("{id} needs your input: {}", text::visible(&request.question));
+                let words = format!("{id} needs your input: {}", asked(request));
                 self.data(&format!("{mark} {}", self.wrapped(&words, 2)));
                 self.request(task, request);
             }
@@ -296,12 +297,6 @@ impl Printer {
             }
         }
     }
-}
-
-/// Formats a number of things.
-fn count(number: &str, thing: &str) -> String {
-    let ending = if number == "1" { "" } else { "s" };
-    format!("{number} {thing}{ending}")
 }
 
 /// Formats a task's properties other than title and description.

@@ -12,6 +12,13 @@ pub fn line_from(line: &str, width: usize) -> String {
     cut
 }
 
+/// Formats a number of things.
+pub fn count(number: impl std::fmt::Display, thing: &str) -> String {
+    let number = number.to_string();
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
 /// Returns the columns a text takes, not counting colour codes.
 pub fn shown_width(text: &str) -> usize {
     let mut colour = false;

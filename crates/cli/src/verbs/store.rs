@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::args::StoreVerb;
 use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::report::text;
+use crate::report::text::{self, count};
 
 /// Saves the store to a file.
 pub fn backup(cli: &Cli, file: &Path) -> Result<Exit, Error> {
@@ -55,7 +55,11 @@ fn report(cli: &Cli, copied: Copied, what: &str) {
     if cli.printer.json {
         cli.printer.json(&json!({ "tasks": tasks, "events": events, "rows": rows }));
     } else {
-        cli.printer.say(&text::visible(&format!("{what}: {tasks} tasks, {events} events")));
+        cli.printer.say(&text::visible(&format!(
+            "{what}: {}, {}",
+            count(tasks, "task"),
+            count(events, "event")
+        )));
     }
 }
 
@@ -70,12 +74,11 @@ fn check(cli: &Cli) -> Result<Exit, Error> {
         let task = problem.task.as_deref().map(|task| format!("{task}: ")).unwrap_or_default();
         cli.printer.data(&text::visible(&format!("{task}{}", problem.problem)));
     }
-    let (tasks, events) = (checked.tasks, checked.events);
     let found = match checked.problems.len() {
         0 => "no problems".to_owned(),
-        1 => "1 problem".to_owned(),
-        many => format!("{many} problems"),
+        many => count(many, "problem"),
     };
-    cli.printer.say(&format!("{found} in {tasks} tasks and {events} events"));
+    let (tasks, events) = (count(checked.tasks, "task"), count(checked.events, "event"));
+    cli.printer.say(&format!("{found} in {tasks} and {events}"));
     Ok(exit)
 }

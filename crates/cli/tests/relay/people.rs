@@ -131,7 +131,12 @@ step = [ { write = "work.txt", content = "work\n" }, { outcome = "pr_ready" } ]
         &["task", "answer", "T-1", "--text", "blue", "--text", "four of them"],
     ] {
         let sandbox = Sandbox::scripted(CODE, script);
-        sandbox.run_to(3).said("acquit answer T-1 \"…\" \"…\"");
+        let ran = sandbox.run_to(3);
+        ran.said("acquit answer T-1 \"…\" \"…\"");
+        let shown = sandbox.acquit(&["inbox"]).must(0);
+        // Each question stands above its own options, whose numbers start again.
+        let lines = "  2 questions:\n  1. Which colour?\n     1) red\n     2) blue\n       fades in the sun\n  2. How many?\n";
+        assert!(shown.out.contains(lines), "{}", shown.out);
         sandbox.acquit(&["answer", "T-1", "1", "2", "3"]).must(2).said("2 answers, one for each question");
         sandbox.acquit(&["answer", "T-1"]).must(2).said("acquit inbox");
         sandbox.acquit(answer).must(0);
