@@ -158,6 +158,7 @@ fn what_the_seed_decides_is_in_the_prompts_of_a_night() {
         // "**Refactoring:** Broad scope — code duplication, complexity reduction, naming improvements, dead code removal, pattern consistency"
         ("analyze", "refactoring", "code that is there twice and changes together, a function that does three things, a name that says something else than what it does, dead code"),
         // "**Docs:** Code-level documentation (comments, Scaladoc) first, then project-level docs (README, markdown files)"
+        ("analyze", "docs", "what is wrong comes first: comments, examples and README lines that the code contradicts"),
         ("analyze", "docs", "Then project documents."),
         // "**Security:** Active vulnerabilities first (OWASP-style: injection, auth bypass, insecure defaults, data exposure), then defensive hardening"
         ("analyze", "security", "what can be used comes first: injection into shell, query, path or template; a missing check of rights; unsafe defaults; secrets or personal data in logs"),
@@ -172,6 +173,13 @@ fn what_the_seed_decides_is_in_the_prompts_of_a_night() {
     for (stage, category, words) in decisions {
         let prompt = told(stage, category);
         assert!(prompt.contains(words), "{stage}, {category}: no {words:?} in {prompt}");
+    }
+    // Each category has its own guidance and no other.
+    for category in categories {
+        let prompt = told("analyze", category);
+        let guided: Vec<&str> =
+            categories.into_iter().filter(|other| prompt.contains(&format!("**{other}**:"))).collect();
+        assert_eq!(guided, [category], "{prompt}");
     }
 }
 
@@ -204,6 +212,29 @@ fn templates_of_the_seed_find_their_variables() {
         "You may only run these commands, with any arguments: `git`, `sbt test`.",
     ] {
         assert!(prompt.contains(words), "no {words:?} in {prompt}");
+    }
+    // Step 5 of the seed: "Category Guidance" has a text for each category.
+    for (id, (category, guidance)) in [
+        ("tests", "Untested behaviour first, then weak tests: missing edge cases, vague assertions, flakiness."),
+        ("refactoring", "Duplication, complexity, unclear names, dead code, inconsistent patterns."),
+        ("docs", "Documentation in the code first, then README and other documents."),
+        (
+            "security",
+            "Vulnerabilities first: injection, missing checks, unsafe defaults, exposed data. Then hardening.",
+        ),
+        (
+            "performance",
+            "Measurable bottlenecks: slow algorithms, needless allocations, unsuitable data structures, missing caches.",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let category = format!("category={category}");
+        sandbox.acquit(&["task", "add", "-w", "nightshift", "Night", "--var", &category]).must(0);
+        let prompt = sandbox.acquit(&["prompt", "show", &format!("T-{}", id + 1)]).must(0).out;
+        let wanted = format!("### Category Guidance\n{guidance}\n");
+        assert!(prompt.contains(&wanted), "no {wanted:?} in {prompt}");
     }
 }
 
