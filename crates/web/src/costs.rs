@@ -168,10 +168,10 @@ fn dearest(costs: &Costs) -> Markup {
             section #dearest .panel data-live {
                 header.panel-head { h2 { "Most expensive tasks" } }
                 div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table.slim {
-                    thead { tr { th scope="col" { "task" } th scope="col" { "title" } th.n scope="col" { "cost" } th.n scope="col" { "limit" } th scope="col" { "of its limit" } } }
+                    thead { tr { th scope="col" { "task" } th scope="col" { "title" } th.n scope="col" { "cost" } th.n scope="col" { "limit" } th.wordy scope="col" { "of its limit" } } }
                     tbody { @for task in &costs.dearest { tr {
                         th scope="row" { a href={ "/tasks/" (task.id) } { (task.id) } } td { (words::line(&task.title, 160)) } td.n { (words::usage_cost(&task.usage)) } td.n { (words::cost(task.limit)) }
-                        td.share { @if let Some(limit) = task.limit { (words::meter(task.usage.paid().unwrap_or(0), limit)) } }
+                        td.share.wordy { @if let Some(limit) = task.limit { (words::meter(task.usage.paid().unwrap_or(0), limit)) } }
                     } } }
                 } }
             }
