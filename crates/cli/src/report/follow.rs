@@ -29,6 +29,9 @@ pub enum Story {
     Progress,
 }
 
+/// What a leg does that no harness has taken yet.
+const WAITS: &str = "waits for a harness";
+
 /// What a task's newest leg is doing.
 pub enum Now {
     /// Running, with its usage so far.
@@ -77,6 +80,10 @@ impl Follower {
         if self.printer.json {
             return self.printer.json_line(&with_summary(event));
         }
+        // Whatever is told of a leg beside its changes, its harness tells.
+        if self.doing == WAITS && !matches!(event.body, Body::Change { .. }) {
+            self.doing.clear();
+        }
         let lines = match &event.body {
             Body::Change { change } if self.story == Story::Progress => {
                 self.change(change);
@@ -90,7 +97,11 @@ impl Follower {
                 self.doing = format!("agent {agent}");
                 vec![self.faint(&format!("agent {agent} works"))]
             }
-            Body::AgentEnded { exit: Exit::Code(0), left: 0, .. } => Vec::new(),
+            Body::AgentEnded { exit: Exit::Code(0), left: 0, .. } => {
+                // Gates and git are next.
+                self.doing.clear();
+                Vec::new()
+            }
             Body::Progress { text, .. } => {
                 self.doing = text::line(text, self.room());
                 let words = text::line(&event.body.summary(), self.room());
@@ -208,7 +219,7 @@ impl Follower {
         match change {
             Change::LegReadied { leg, entry, delay } => {
                 self.stage = entry.stage.to_string();
-                self.doing = "waits for a harness".to_owned();
+                self.doing = WAITS.to_owned();
                 self.status.restart();
                 let mut head = format!(
                     "{} {}",
