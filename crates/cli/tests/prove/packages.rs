@@ -186,6 +186,17 @@ fn soak_lies_in_a_java_package_are_found_and_honest_work_is_not_blamed() {
     judged(include_str!("packages/java.toml"));
 }
 
+/// Lies that the others do not tell.
+#[test]
+fn soak_more_lies_in_a_python_package_are_found_and_honest_work_is_not_blamed() {
+    judged(include_str!("packages/python-more.toml"));
+}
+
+#[test]
+fn soak_more_lies_in_a_rust_package_are_found_and_honest_work_is_not_blamed() {
+    judged(include_str!("packages/rust-more.toml"));
+}
+
 /// How long the same takes by hand (the checks that `prove` runs, and the tests with the change and without it), beside `prove` with
 /// nothing cached, after another edit of the code, after one of the tests, and with `--quick`.
 fn timed(package: &Package, checks: &[String]) {
