@@ -261,10 +261,16 @@ impl Case {
         self.file.gates = Some(left);
     }
 
-    /// Returns the request in one line.
+    /// Returns the first line of the request.
     pub fn title(&self) -> String {
         let task = self.file.task.as_deref().unwrap_or("Do it");
         task.lines().next().unwrap_or("Do it").to_owned()
+    }
+
+    /// Returns the rest of the request.
+    pub(super) fn description(&self) -> String {
+        let task = self.file.task.as_deref().unwrap_or_default();
+        task.split_once('\n').map_or_else(String::new, |(_, rest)| rest.trim().to_owned())
     }
 
     /// Creates the result of a case that could not run.

@@ -185,8 +185,9 @@ impl Trial {
             names.join(", ")
         );
         write(&tree.join(".acquit/workflows/flow.toml"), &workflow)?;
-        let title = case.title();
-        let mut args = vec!["run"];
+        // The rest may begin with a hyphen.
+        let (title, rest) = (case.title(), format!("--description={}", case.description()));
+        let mut args = vec!["run", rest.as_str()];
         for tag in &case.file.tags {
             args.extend(["--tag", tag.as_str()]);
         }
