@@ -197,10 +197,7 @@ pub struct Rewritten {
 impl Rewritten {
     /// `before` are the tests of the base on the new code, `now` those of the change.
     pub fn of(edited: &Edited, before: &Merged, now: &Merged) -> Self {
-        let passing = |merged: &Merged| -> BTreeSet<TestId> {
-            merged.results.tests.keys().filter(|id| merged.of(id) == Known::Passed).cloned().collect()
-        };
-        let (mut old, mut new) = (passing(before), passing(now));
+        let (mut old, mut new) = (before.passing(), now.passing());
         let is_same = |id: &&TestId| !edited.names(id) && new.contains(*id) && edited.touches_helpers();
         let same = old.iter().filter(is_same).cloned().collect();
         old.retain(|id| edited.names(id) || now.of(id) == Known::Absent);

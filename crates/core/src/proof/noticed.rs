@@ -5,6 +5,7 @@
 //! what comes back, or at a stand-in. What changed functions return is the first thing to break. A change whose own tests
 //! never look at that is not proven by them.
 
+mod apart;
 mod lines;
 mod offs;
 mod touched;
@@ -24,6 +25,7 @@ use crate::results::{Known, Merged, TestId};
 use offs::Off;
 use touched::Touched;
 
+pub use apart::{Alone, Apart, apart};
 pub use lines::changed;
 pub(super) use lines::kept;
 

@@ -102,6 +102,11 @@ impl Merged {
         (times, self.runs)
     }
 
+    /// The tests that passed in every run.
+    pub fn passing(&self) -> BTreeSet<TestId> {
+        self.results.tests.keys().filter(|id| self.of(id) == Known::Passed).cloned().collect()
+    }
+
     /// What is known of a test.
     pub fn of(&self, id: &TestId) -> Known<'_> {
         if self.flaky.contains(id) {

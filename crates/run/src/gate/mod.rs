@@ -8,6 +8,7 @@ use acquit_core::outcome::Outcome;
 use crate::leg::{Job, LegAbort, LegContext, Ran, WorkingTree};
 use crate::workspace::LockedWorkspace;
 
+mod apart;
 mod baseline;
 mod cache;
 mod distill;

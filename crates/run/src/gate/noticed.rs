@@ -16,10 +16,10 @@ use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, LockedWorkspace, Scratch, Stored};
 
 /// What the finding is called.
-const RULE: &str = "unnoticed";
+pub(super) const RULE: &str = "unnoticed";
 
 /// The rule of `dilution` whose permit turns this off for a task: tests that prove nothing.
-const PERMIT: &str = "assertion-dead";
+pub(super) const PERMIT: &str = "assertion-dead";
 
 /// Changed files that are looked into.
 const MOST_FILES: usize = 200;
@@ -141,7 +141,7 @@ fn seen(
 }
 
 /// The files of the change that are neither tests nor words, before and after.
-fn code(
+pub(super) fn code(
     workspace: &LockedWorkspace,
     tdd: &Tdd,
     tried: &Tried<'_, '_>,

@@ -11,6 +11,7 @@ use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight, rule};
 use acquit_core::proof::{How, Ran, Seen, Tree, independent, inline, judge, red_by_judge, words};
 use acquit_core::results::{Known, Merged, TestId};
 
+use super::apart;
 use super::neighbours::{self, Trees};
 use super::noticed::{self, Tried};
 use super::regressions::{name_judges, needed};
@@ -155,6 +156,14 @@ impl Judge for Tdd {
                 let is_strong = !turned.red.is_empty();
                 let tried = Tried { with: &fresh, base: &base, head: &head, tests: &tests, is_strong, took };
                 evidence.add(noticed::look(ctx, job, (&suite, self), workspace, &tried, &mut spent)?);
+            }
+            if let Tree::Ran(now) = &seen.green
+                && evidence.failing().chain(turned.failing()).next().is_none()
+            {
+                let tests = now.merged.passing();
+                let tried =
+                    Tried { with: &fresh, base: &base, head: &head, tests: &tests, is_strong: false, took };
+                evidence.add(apart::look(ctx, job, (&suite, self), workspace, &tried, &mut spent)?);
             }
         }
         if !doings.judges.is_empty() {

@@ -21,6 +21,10 @@ pub(super) enum Off {
     /// Something else, and always the same: whoever only compares such values with each other notices, too. What has names lacks one,
     /// and has the others in another order.
     Whole,
+    /// What is true or false is always this. Everything else stays as it is.
+    Always(bool),
+    /// The hash of a value is one of its own, whatever it is equal to.
+    OwnHash,
 }
 
 /// For every value of Python. What has no neighbour is nothing at all.
@@ -47,6 +51,9 @@ const SCRIPT_WHOLE: &str = "(function _o(_v{any}, _d{any} = 0){any} { switch (ty
                             Object && _d < 3 && Object.keys(_v).length) return Object.fromEntries(Object.entries(_v).slice(1).reverse().map(([_k, \
                             _w]{any}) => [_k, _o(_w, _d + 1)])); return undefined; })(";
 
+const ALWAYS: &str = "(function _o(_v{any}){any} { return typeof _v === 'boolean' ? {is} : _v && typeof _v.then === 'function' ? \
+                      _v.then(_o) : _v; })(";
+
 /// What is put around a value, before and behind it.
 fn around(language: Language, path: &str, off: Off) -> (String, &'static str) {
     let typed = path.rsplit('.').next().is_some_and(|end| matches!(end, "ts" | "tsx" | "mts" | "cts"));
@@ -54,8 +61,15 @@ fn around(language: Language, path: &str, off: Off) -> (String, &'static str) {
     match (language, off) {
         (Language::Python, Off::Little) => (PYTHON.to_owned(), "))"),
         (Language::Python, Off::Whole) => (PYTHON_WHOLE.to_owned(), "))"),
+        (Language::Python, Off::Always(is)) => {
+            let is = if is { "True" } else { "False" };
+            (format!("(lambda _v: {is} if type(_v) is bool else _v)(("), "))")
+        }
+        (Language::Python, Off::OwnHash) => ("(lambda _v: id(self))((".to_owned(), "))"),
         (_, Off::Little) => (SCRIPT.replace("{any}", any), ")"),
         (_, Off::Whole) => (SCRIPT_WHOLE.replace("{any}", any), ")"),
+        (_, Off::Always(is)) => (ALWAYS.replace("{any}", any).replace("{is}", &is.to_string()), ")"),
+        (_, Off::OwnHash) => (String::new(), ""),
     }
 }
 
@@ -175,6 +189,10 @@ fn java(source: &Source, changed: &BTreeSet<u32>, off: Off) -> Vec<Edit> {
             continue;
         };
         let (open, close) = match (*kind, off) {
+            ("boolean", Off::Always(true)) => ("(", ") || true"),
+            ("boolean", Off::Always(false)) => ("(", ") && false"),
+            ("int", Off::OwnHash) => ("(", ") * 0 + System.identityHashCode(this)"),
+            (_, Off::Always(_) | Off::OwnHash) => continue,
             ("boolean", _) => ("!(", ")"),
             ("String", Off::Little) => ("(", ") + \"~\""),
             ("String", Off::Whole) => ("((", ") + \"~\").substring(0, 0) + \"~\\n\""),
@@ -276,6 +294,11 @@ fn body(source: &Source, from: usize) -> Option<usize> {
 
 /// An expression of Rust for what is next to a value. `None` for a type that has no neighbours.
 fn rust(gives: &str, value: &str, off: Off) -> Option<String> {
+    match off {
+        Off::Always(is) => return (gives == "bool").then(|| format!("{{ let _ = {value}; {is} }}")),
+        Off::OwnHash => return None,
+        Off::Little | Off::Whole => {}
+    }
     static TEXT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^&\s*('\w+\s+)?str$"));
     let inner = |name: &str| {
         let rest = gives.rsplit("::").next().unwrap_or(gives);
@@ -353,6 +376,12 @@ fn go(gives: &str, body: &str, off: Off) -> Option<String> {
 }
 
 fn of_go(kind: &str, value: &str, off: Off) -> Option<String> {
+    match off {
+        Off::Always(true) => return (kind == "bool").then(|| format!("{value} || true")),
+        Off::Always(false) => return (kind == "bool").then(|| format!("{value} && false")),
+        Off::OwnHash => return None,
+        Off::Little | Off::Whole => {}
+    }
     let whole = off == Off::Whole;
     match kind {
         "bool" => Some(format!("!{value}")),
