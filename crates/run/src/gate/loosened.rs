@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use acquit_core::check::dilution::{Permits, Promise};
 use acquit_core::gate::check::Check;
 use acquit_core::gate::{Evidence, Gate, Weight};
-use acquit_core::proof::earlier::is_asked;
+use acquit_core::proof::earlier::{Part, is_asked, part};
 use acquit_core::proof::loosened::{Rewritten, carried, places};
 use acquit_core::time::Span;
 
@@ -23,6 +24,9 @@ const MOST_TIME: u64 = 60 * 1000;
 /// How many runs there must be time for, or nothing is begun.
 const FEWEST_RUNS: u64 = 6;
 
+/// The rule of tests that notice less than before.
+const WEAKENED: &str = "assertion-weakened";
+
 /// What came out.
 pub(super) struct Told {
     /// Whether no test that was written anew, or is gone, fails on the new code as it was.
@@ -39,6 +43,42 @@ pub(super) enum Strength {
     Equal(usize),
     /// The old tests notice that this line is broken, and the new ones do not.
     Weaker(String, u32),
+}
+
+/// Compares them for a change that writes tests anew and is to leave the behaviour as it is: nothing else must tell that they say as
+/// much as before.
+pub(super) fn look(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+    ends: (&CommitId, &CommitId),
+    spent: &mut Spent,
+) -> Result<Evidence, LegAbort> {
+    let mut evidence = Evidence::default();
+    let wish = &job.task.seed.wish;
+    let permits = Permits::default().of_task(&wish.tags, &wish.metadata);
+    let changed = match workspace.changed(ends.0, ends.1) {
+        Ok(changed) => changed,
+        Err(error) if is_too_large(&error) => return Ok(evidence),
+        Err(error) => return Err(error.into()),
+    };
+    let same = Promise::of(&format!("{}\n{}", wish.title, wish.description)) == Promise::Same;
+    if permits.allow(WEAKENED, None) || !same && changed.iter().any(|file| part(&file.path) == Part::Other) {
+        return Ok(evidence);
+    }
+    let told = compare(ctx, job, workspace, ends, spent)?;
+    if let Some(Told { strength: Some(Strength::Weaker(path, line)), .. }) = told {
+        weaker(&path, line, &mut evidence);
+    }
+    Ok(evidence)
+}
+
+/// What is said of tests that notice less.
+pub(super) fn weaker(path: &str, line: u32, evidence: &mut Evidence) {
+    let what = format!(
+        "the tests as they were notice that {path}:{line} is broken on purpose, and as they are they do not: restore what they noticed"
+    );
+    evidence.find(Weight::Fails, WEAKENED, &what, None);
 }
 
 /// Compares the tests of the base with those of the change, by the first gate of the workflow that runs tests. `None` if nothing could

@@ -93,6 +93,9 @@ impl Judge for Tests {
             let ends = Ends { base: &commit, head: &head, before: known, now: &now.merged, took };
             evidence.add(earlier::look(ctx, job, &suite, workspace, &doings, &ends, &mut spent)?);
         }
+        if evidence.failing().next().is_none() && matches!(base, Tree::Ran(_)) {
+            evidence.add(loosened::look(ctx, job, workspace, (&commit, &head), &mut spent)?);
+        }
         if evidence.failing().next().is_none() {
             let by = (&suite, self.part.as_ref());
             evidence.add(turned::look(ctx, job, by, workspace, (&commit, &head), &mut spent)?);

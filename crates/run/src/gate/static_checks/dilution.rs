@@ -46,11 +46,7 @@ impl Look for Dilution {
             }
         }
         if let Some(Told { strength: Some(Strength::Weaker(path, line)), .. }) = told {
-            let what = format!(
-                "the tests as they were notice that {path}:{line} is broken on purpose, and as they are they do not: restore what \
-                 they noticed"
-            );
-            evidence.find(Weight::Fails, "assertion-weakened", &what, None);
+            loosened::weaker(&path, line, evidence);
         }
         add(evidence, Weight::Noted, &examined.notes);
         Ok(())
