@@ -153,7 +153,17 @@ fn is_dependency_file(path: &str) -> bool {
 /// Whether a file has dependencies and other things in sections of their own. [`scope`] needs such a file as a whole.
 pub fn is_sectioned(file: &FileChange) -> bool {
     let name = file.path().rsplit('/').next().unwrap_or_default();
-    matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini" | "pom.xml" | "package.json")
+    matches!(
+        name,
+        "Cargo.toml"
+            | "Cargo.lock"
+            | "pyproject.toml"
+            | "setup.cfg"
+            | "tox.ini"
+            | "pom.xml"
+            | "package.json"
+            | "package-lock.json"
+    )
 }
 
 /// Whether a change of a manifest is about dependencies. Lints, profiles and settings of tools stand in the same files; a manifest
@@ -176,6 +186,8 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
         ],
         "setup.cfg" | "tox.ini" => &["flake8", "mypy", "tool:pytest", "pytest", "coverage", "isort"],
         "package.json" if file.old.is_some() && file.new.is_some() => return script_dependencies(file),
+        "Cargo.lock" if file.old.is_some() && file.new.is_some() => return locks_others(file),
+        "package-lock.json" if file.old.is_some() && file.new.is_some() => return locks_other_scripts(file),
         "pom.xml" => return file.old.is_none() || file.new.is_none() || leaves_configuration(file),
         _ => return true,
     };
@@ -228,6 +240,35 @@ fn is_metadata(section: &str, line: &str) -> bool {
     ];
     let key = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
     matches!(section, "package" | "project" | "workspace.package") && KEYS.contains(&key)
+}
+
+/// Whether a Cargo.lock changed in more than the versions of the project's own packages, which come from nowhere.
+fn locks_others(file: &FileChange) -> bool {
+    let (mut of_own, mut changed) = (true, Vec::new());
+    for line in file.lines.iter().rev() {
+        let text = line.text.trim();
+        // From the end on: where a package comes from stands behind its version.
+        of_own &= !text.starts_with("source = ");
+        if line.side != Side::Both && !text.is_empty() {
+            changed.push(of_own && text.starts_with("version = "));
+        }
+        of_own |= text == "[[package]]";
+    }
+    changed.is_empty() || changed.contains(&false)
+}
+
+/// The same for a package-lock.json.
+fn locks_other_scripts(file: &FileChange) -> bool {
+    let read = |text: String| {
+        let mut all = serde_json::from_str::<serde_json::Value>(&text).ok()?;
+        all.as_object_mut()?.remove("version");
+        if let Some(own) = all.pointer_mut("/packages/").and_then(serde_json::Value::as_object_mut) {
+            own.remove("version");
+        }
+        Some(all)
+    };
+    let (old, new) = (read(file.before()), read(file.after()));
+    old.is_none() || old != new
 }
 
 /// Whether a package.json has other dependencies than before, or does something else when they are installed.

@@ -78,6 +78,14 @@ fn what_a_manifest_says_about_the_package_itself_is_no_dependency() {
     let cargo = "[package]\nname = \"a\"\nrust-version = \"1.80\"\n\n[dependencies]\nb = \"1\"\n";
     assert_eq!(found("Cargo.toml", cargo, &cargo.replace("1.80", "1.85")), 0);
     assert_eq!(found("Cargo.toml", cargo, &cargo.replace("b = \"1\"", "b = \"2\"")), 1);
+    // A lock file has the version of the package itself as well.
+    let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"0.1.0\"\n\n[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nsource = \"registry\"\n";
+    assert_eq!(found("Cargo.lock", lock, &lock.replace("0.1.0", "0.2.0")), 0);
+    assert_eq!(found("Cargo.lock", lock, &lock.replace("1.0.0", "1.0.1")), 1);
+    assert_eq!(found("Cargo.lock", lock, &lock.replace("\"a\"", "\"c\"")), 1);
+    let npm = "{\"name\": \"a\", \"version\": \"1.0.0\", \"packages\": {\"\": {\"version\": \"1.0.0\"}, \"node_modules/b\": {\"version\": \"2.0.0\"}}}\n";
+    assert_eq!(found("package-lock.json", npm, &npm.replace("1.0.0", "1.1.0")), 0);
+    assert_eq!(found("package-lock.json", npm, &npm.replace("2.0.0", "2.0.1")), 1);
 }
 
 #[test]

@@ -147,6 +147,32 @@ pub(super) fn suppressions(file: &FileChange, moved: &Moved, by_tree: bool) -> V
     findings
 }
 
+/// Whether what is switched off in a line is checked only since this change: the base did not ask for it.
+pub(super) fn is_new_lint(diff: &Diff, finding: &Finding) -> bool {
+    static LINT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?:allow|expect)\(([^)]*)\)|(?:noqa:|disable(?:-next-line|-line)?|nolint:)\s*([\w@/:, -]+)")
+    });
+    static WORDS: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w-]{4,}"));
+    static OFF: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)\ballow\b|\boff\b|\bignore|\bexclude|\bdisable"));
+    let of_file = diff.files.iter().find(|file| Some(file.path()) == finding.file.as_deref());
+    let line = of_file.and_then(|file| file.added().find(|line| Some(line.number) == finding.line));
+    let Some(found) = line.and_then(|line| LINT.captures(&line.text)) else { return false };
+    let list = found.get(1).or_else(|| found.get(2)).map_or("", |list| list.as_str());
+    let list = list.split("reason").next().unwrap_or_default();
+    let names: Vec<&str> = list.split(',').filter_map(|name| name.rsplit("::").next()).collect();
+    let names: Vec<&str> = names.iter().filter_map(|name| Some(WORDS.find(name)?.as_str())).collect();
+    let settings =
+        || diff.files.iter().filter(|file| Language::of(file.path()).is_none() && file.old.is_some());
+    let says = |text: &str, name: &str| WORDS.find_iter(text).any(|word| word.as_str() == name);
+    let is_new = |name: &&str| {
+        settings().all(|file| !says(&file.before(), name))
+            && settings()
+                .any(|file| file.added().any(|line| says(&line.text, name) && !OFF.is_match(&line.text)))
+    };
+    !names.is_empty() && names.iter().all(is_new)
+}
+
 /// Modules of Rust tests that nobody names any more: their files are there, and their tests are not.
 fn lost_modules(file: &FileChange, language: Language) -> Vec<Finding> {
     static MODULE: LazyLock<Regex> =

@@ -22,6 +22,7 @@ mod silent;
 mod snapshots;
 mod unasserted;
 mod values;
+mod wanted;
 mod words;
 
 use std::collections::BTreeSet;
@@ -94,6 +95,7 @@ pub fn dilution(
     findings.extend(demands::loosened(diff));
     findings.extend(snapshots::rewritten(diff, promise));
     once_per_line(findings);
+    findings.retain(|finding| finding.rule != SUPPRESSED || !marks::is_new_lint(diff, finding));
     findings.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));
     examined.notes.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));
     examined

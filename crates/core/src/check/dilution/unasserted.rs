@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::files::is_of_tests;
+use super::wanted::unshown;
 use super::{Permits, TASK_UNASSERTED, texts};
 use crate::check::Finding;
 use crate::check::diff::Diff;
@@ -25,6 +26,9 @@ pub fn unasserted(diff: &Diff, task: &str, permits: &Permits) -> Vec<Finding> {
     let mut findings: Vec<Finding> = listed_in_part(diff, task).into_iter().collect();
     findings.extend(unasserted_result(diff, task));
     findings.extend(untouched(diff, task));
+    if findings.is_empty() {
+        findings.extend(unshown(diff, task));
+    }
     findings
 }
 

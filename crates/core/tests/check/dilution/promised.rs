@@ -179,3 +179,91 @@ fn each_function_that_the_task_wants_something_of_is_touched_or_tested() {
     assert_eq!(found(&half, "renew() must count from the due date. give_back() does so already."), 0);
     assert_eq!(found(&half, "renew() must do what give_back() does."), 0);
 }
+
+/// What is found of a task in a change of a function and its tests in Python.
+fn of_task(task: &str, tests: &str) -> Vec<String> {
+    let before = "def solve(want):\n    return [want]\n";
+    let after = "def solve(want):\n    if not want:\n        return []\n    return [want]\n";
+    let known = "import pytest\n\n\ndef test_it():\n    assert solve(1) == [1]\n\n\ndef test_odd():\n    with pytest.raises(ValueError):\n        solve(None)\n";
+    let tests = format!("{known}\n\n{tests}");
+    let diff = change(&[
+        ("solver/solve.py", Some(before), Some(after)),
+        ("tests/test_solve.py", Some(known), Some(&tests)),
+    ]);
+    unasserted(&diff, task, &Permits::default()).into_iter().map(|finding| finding.what).collect()
+}
+
+#[test]
+fn an_error_that_the_task_wants_is_expected_by_a_test_of_the_change() {
+    let crash = "solve(0) ends with a KeyError. It should raise SolveError with the name.";
+    let silent = "def test_unknown():\n    assert solve(0) == []\n";
+    let found = of_task(crash, silent);
+    assert!(found.len() == 1 && found[0].contains("SolveError"), "{found:?}");
+    let told = "def test_unknown():\n    with pytest.raises(SolveError):\n        solve(0)\n";
+    assert_eq!(of_task(crash, told), [""; 0]);
+    // What happens now, and what must not happen, is no wish.
+    for task in [
+        "solve(0) raises KeyError. It should be empty.",
+        "solve(0) must be empty instead of an IndexError.",
+        "solve(0) should not raise an error.",
+    ] {
+        assert_eq!(of_task(task, silent), [""; 0], "{task}");
+    }
+}
+
+#[test]
+fn the_result_of_an_example_of_the_task_stands_in_a_test_of_the_change() {
+    let task = "solve() should count what is left.\nExample: limit 2, asked at 700: 300.";
+    let found = of_task(task, "def test_left():\n    assert solve(1000) == 1000\n");
+    assert!(found.len() == 1 && found[0].contains("`300`"), "{found:?}");
+    assert_eq!(of_task(task, "def test_left():\n    assert solve(700) == 300\n"), [""; 0]);
+    // Values to ask with have no result, and what happens now is none.
+    for task in [
+        "solve() must take more, e.g. 25 or 26.",
+        "Wrong, for example solve(7) gives now 9. Fix solve() please.",
+    ] {
+        assert_eq!(of_task(task, "def test_more():\n    assert solve(4) == [4]\n"), [""; 0], "{task}");
+    }
+}
+
+#[test]
+fn a_name_that_the_task_wants_something_of_is_a_part_of_the_change() {
+    let tests = "def test_nothing():\n    assert solve(0) == []\n";
+    let found = of_task("solve(0) must be empty, and `Version.parse` should take it.", tests);
+    assert!(found.len() == 1 && found[0].contains("`parse`"), "{found:?}");
+    for task in ["`solve` must be empty for 0, in the way of pip.", "test_it fails, please mend solve()."] {
+        assert_eq!(of_task(task, tests), [""; 0], "{task}");
+    }
+}
+
+#[test]
+fn what_an_item_of_a_list_wants_is_looked_for() {
+    let task = "solve() should be stricter:\n\n1. skip 0\n2. a string is a SolveError \"item N: not a number\" (now it says \"no way out\")";
+    let half = "def test_zero():\n    assert solve(0) == []\n    with pytest.raises(SolveError):\n        solve(None)\n";
+    let found = of_task(task, half);
+    assert!(found.len() == 1 && found[0].contains("item N: not a number"), "{found:?}");
+    let whole = format!(
+        "{half}    with pytest.raises(SolveError, match=\"item 2: not a number\"):\n        solve('a')\n"
+    );
+    assert_eq!(of_task(task, &whole), [""; 0]);
+}
+
+#[test]
+fn a_lint_that_the_change_switches_on_may_be_off_in_places() {
+    let lints = "[lints.rust]\nunused_must_use = \"deny\"\n";
+    let more = format!("{lints}\n[lints.clippy]\nunwrap_used = \"deny\"\n");
+    let code = "fn set() {}\n";
+    let found = |lints: &str, more: &str| {
+        let off = format!("#[allow(clippy::unwrap_used)]\n{code}");
+        rules(&under(
+            &[("Cargo.toml", Some(lints), Some(more)), ("tests/set.rs", Some(code), Some(&off))],
+            Promise::Nothing,
+            &[],
+        ))
+        .len()
+    };
+    assert_eq!(found(lints, &more), 0);
+    // It was on before, or nobody switches it on.
+    assert_eq!(found(&more, &format!("{more}# more\n")), 1);
+    assert_eq!(found(lints, lints), 1);
+}
