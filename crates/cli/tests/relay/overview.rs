@@ -84,7 +84,7 @@ fn stats_count_every_leg_of_every_task_anywhere() {
     {
         assert!(words.contains(word), "no {word} in\n{words}");
     }
-    sandbox.acquit(&["stats", "--limit", "1"]).must(0).said("only the newest 1 tasks");
+    sandbox.acquit(&["stats", "--limit", "1"]).must(0).said("only the newest task; --limit counts more");
     sandbox.acquit(&["stats", "--since", "soon"]).must(2);
 }
 
