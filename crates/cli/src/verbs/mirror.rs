@@ -40,7 +40,11 @@ pub fn obtain(cli: &Cli, task: TaskId, parent: u32) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let definition = store.definition(task)?;
     let done = fleet::clone(&cli.app.runtime, store.as_mut(), &own, (task, &definition.travel), TIME_LIMIT);
-    let done = done.map(|source| source.path().to_owned());
+    // If this fails, the repository is whole all the same.
+    let done = done.map(|source| {
+        let _ = fleet::repack(&cli.app.runtime, &source);
+        source.path().to_owned()
+    });
     Ok(tell(cli, done.map_err(|error| acquit_run::harness::chain(&error))))
 }
 

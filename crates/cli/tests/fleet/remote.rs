@@ -100,6 +100,42 @@ fn a_worker_contacts_no_host_that_its_user_did_not_name() {
 }
 
 #[test]
+fn a_worker_packs_its_copy_of_a_repository_again_and_keeps_every_object() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WORKS).with("ACQUIT_STORE", database.url.clone());
+    let one = Machine::new(&sandbox, &database, "one", "");
+    let runs_a_leg = |title: &str| {
+        sandbox.acquit(&["task", "add", title]).must(0);
+        let worker = one.worker(&[]);
+        until("the delivery waits", || waits_at(&one).filter(|(stage, _)| stage == "deliver"));
+        worker.signal(Signal::TERM);
+        worker.wait().must(0);
+    };
+    runs_a_leg("One");
+    sandbox.acquit(&["run", "T-1"]).must(0);
+    let stores = std::fs::read_dir(one.place("acquit/worker/repositories")).unwrap().flatten();
+    let mut copies = stores.flat_map(|store| std::fs::read_dir(store.path()).unwrap().flatten());
+    let copy = copies.next().unwrap().path();
+    // As many packs as many tasks leave, each with an object that no ref leads to.
+    let pack = "for number in $(seq 50); do id=$(echo $number | git hash-object -w --stdin); echo $id; \
+                echo $id | git pack-objects -q objects/pack/pack > packed; done; git prune-packed; rm packed";
+    let packed = sandbox.program("sh").args(["-c", pack]).current_dir(&copy).output().unwrap();
+    let objects = String::from_utf8(packed.stdout).unwrap();
+    assert_eq!(objects.lines().count(), 50, "{}", String::from_utf8_lossy(&packed.stderr));
+    let packs = || {
+        let files = std::fs::read_dir(copy.join("objects/pack")).unwrap().flatten();
+        files.filter(|file| file.path().extension().is_some_and(|ending| ending == "pack")).count()
+    };
+    assert!(packs() > 50, "{} packs", packs());
+    runs_a_leg("Two");
+    assert!(packs() < 20, "{} packs", packs());
+    for object in objects.lines() {
+        acquit_testkit::repo::git(&copy, &["cat-file", "-e", object]);
+    }
+    sandbox.acquit(&["run", "T-2"]).must(0).said("T-2 is done");
+}
+
+#[test]
 fn what_the_remote_does_not_give_comes_from_the_store() {
     let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
     let sandbox = Sandbox::shell(SLOW, WORKS).with("ACQUIT_STORE", database.url.clone());

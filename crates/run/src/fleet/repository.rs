@@ -24,6 +24,9 @@ const FOLDER: &str = "repositories";
 /// Time limit for fetching from a remote in a harness: it must be over before the lease of its leg is.
 pub const WITHIN_LEASE: Duration = Duration::from_mins(4);
 
+/// Number of packs of a repository from which on they are combined.
+const PACKS: usize = 40;
+
 /// Returns the repository of a task, with what it started from and what its legs left. What the task started from comes
 /// from the repository's remote, if the user of this machine has named its host, or else from the store.
 pub fn clone(
@@ -88,6 +91,19 @@ fn fetch(
         return Err(Error::NotNamed { host, commit: commit.to_string() });
     }
     Ok(mirror::fetch_beside(runtime, &address.url, limit, (into, &commit))?)
+}
+
+/// Packs a worker's copy of a repository again, if it has many packs: each fetch and each parcel adds one, and git looks
+/// for an object in one after the other. Combines small packs, so a large one is rarely written again. Keeps all
+/// objects: no ref says which are needed.
+pub fn repack(runtime: &Runtime, source: &Source) -> Result<(), Error> {
+    let packs = source.path().join("objects/pack");
+    let is_pack = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "pack");
+    if fs::read_dir(packs).into_iter().flatten().flatten().filter(is_pack).count() <= PACKS {
+        return Ok(());
+    }
+    let repack = source.call(&runtime.git, "repack").args(["--geometric=2", "-d", "-q"]);
+    repack.run().map(drop).map_err(Error::git("pack the repository again"))
 }
 
 /// Returns the path of a repository. Its key is untrusted text, so the path contains only ASCII letters and digits of
