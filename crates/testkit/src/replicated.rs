@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
 
+pub use postgres::Row;
+
 use crate::network::Host;
 use crate::{need, postgres as databases};
 
@@ -120,13 +122,14 @@ impl<'n> Replicated<'n> {
     /// Kills every process of the primary with SIGKILL, the first one first.
     pub fn kill_primary(&mut self) {
         let Some(mut process) = self.servers[self.primary].process.take() else { return };
+        // While it is stopped, it starts no more.
+        signal("-STOP", process.id());
         let children = children(process.id());
         let _ = process.kill();
         let _ = process.wait();
-        for pid in children {
-            // It may be gone already.
-            let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
-        }
+        children.iter().for_each(|pid| signal("-KILL", *pid));
+        // A server does not start while one of them has the shared memory.
+        until("the processes of the server are gone", || children.iter().all(|pid| is_over(*pid)));
     }
 
     /// Cuts the link of the primary.
@@ -141,8 +144,7 @@ impl<'n> Replicated<'n> {
         let found =
             Client::connect(&self.local_url(), NoTls).and_then(|mut client| client.query_opt(sql, &[]));
         if let Ok(Some(row)) = found {
-            let pid: i32 = row.get(0);
-            let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
+            signal("-KILL", row.get::<_, i32>(0).unsigned_abs());
         }
     }
 
@@ -162,6 +164,20 @@ impl<'n> Replicated<'n> {
         must(settings.arg("-D").arg(&data).args(["-s", "reload"]));
         let mut promote = self.plain("pg_ctl");
         must(promote.arg("-D").arg(&data).args(["-w", "-s", "promote"]));
+    }
+
+    /// Writes what the primary has to a file, if it answers.
+    pub fn dump(&self, file: &Path) {
+        let mut dump = self.plain("pg_dump");
+        dump.arg("-h").arg(&self.servers[self.primary].folder).args([
+            "-U",
+            "acquit",
+            "--inserts",
+            "postgres",
+        ]);
+        if let Ok(ran) = dump.output() {
+            let _ = std::fs::write(file, ran.stdout);
+        }
     }
 
     /// Starts a server and waits until it takes connections.
@@ -232,6 +248,17 @@ fn lesser_user() -> Option<(u32, u32)> {
         return None;
     }
     ["postgres", "nobody"].iter().find_map(|name| number("-u", name).zip(number("-g", name)))
+}
+
+/// Sends a signal to a process, which may be gone already.
+fn signal(which: &str, pid: u32) {
+    let _ = Command::new("kill").args([which, &pid.to_string()]).stderr(Stdio::null()).status();
+}
+
+/// Whether a process has ended, even if nobody has asked how.
+fn is_over(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
 /// The processes that a process started.

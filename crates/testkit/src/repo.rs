@@ -19,6 +19,16 @@ pub struct Repo {
     path: PathBuf,
 }
 
+/// Variable that keeps the folders of tests that failed, to look at them.
+const KEEP: &str = "ACQUIT_TEST_KEEP";
+
+impl Drop for Repo {
+    fn drop(&mut self) {
+        let is_kept = std::thread::panicking() && std::env::var_os(KEEP).is_some();
+        self.root.disable_cleanup(is_kept);
+    }
+}
+
 impl Repo {
     /// Creates an empty repository on branch `main`, without commits.
     pub fn empty() -> Self {

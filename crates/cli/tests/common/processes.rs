@@ -1,5 +1,6 @@
 //! Processes of this machine, found by a mark in their arguments or environment: what a test may leave none of.
 
+use std::collections::HashSet;
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -39,41 +40,47 @@ fn all() -> Vec<u32> {
 
 /// A process and everything that it started, and so on.
 pub(crate) fn descendants(first: u32) -> Vec<u32> {
+    with_descendants(vec![first])
+}
+
+/// Every process that has the mark, and everything that those started, with their arguments. Programs in a sandbox have
+/// neither the arguments nor the environment of who started them.
+pub(crate) fn family(mark: &str) -> Vec<(u32, String)> {
+    let found = with_descendants(marked(mark).into_iter().map(|(pid, _)| pid).collect());
+    let line = |pid: u32| {
+        let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    found.into_iter().map(|pid| (pid, line(pid))).collect()
+}
+
+fn with_descendants(mut found: Vec<u32>) -> Vec<u32> {
     let parent = |pid: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
     };
     let parents: Vec<(u32, u32)> = all().into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
-    let mut found = vec![first];
+    let mut known: HashSet<u32> = found.iter().copied().collect();
     let mut at = 0;
     while at < found.len() {
         let above = found[at];
-        found.extend(parents.iter().filter(|(_, parent)| *parent == above).map(|(pid, _)| *pid));
+        let below = parents.iter().filter(|(_, parent)| *parent == above).map(|(pid, _)| *pid);
+        found.extend(below.filter(|pid| known.insert(*pid)));
         at += 1;
     }
     found
 }
 
-/// Processes whose arguments are such.
-pub(crate) fn with_arguments(is: &dyn Fn(&str) -> bool) -> Vec<u32> {
-    let line = |pid: &u32| {
-        let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).replace('\0', " ")
-    };
-    all().into_iter().filter(|pid| is(&line(pid))).collect()
-}
-
-/// Whether the process, or one that it descends from, has the mark.
-pub(crate) fn is_of(pid: u32, mark: &str) -> bool {
-    let marked: Vec<u32> = marked(mark).into_iter().map(|(pid, _)| pid).collect();
-    marked.contains(&pid) || marked.iter().any(|first| descendants(*first).contains(&pid))
-}
-
 /// Ends every process that has the mark.
 pub(crate) fn end(mark: &str) {
     for (pid, _) in marked(mark) {
-        let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
+        try_signal(pid, Signal::KILL);
     }
+}
+
+/// Sends a signal to a process, unless it has ended meanwhile.
+pub(crate) fn try_signal(pid: u32, signal: Signal) {
+    let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, signal));
 }
 
 /// Sends a signal to a process.

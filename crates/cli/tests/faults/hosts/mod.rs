@@ -13,16 +13,20 @@ mod matrix;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use acquit_testkit::network::{Host, Network};
 use acquit_testkit::receiver::Receiver;
-use acquit_testkit::replicated::Replicated;
+use acquit_testkit::replicated::{Replicated, Row};
 use rustix::process::Signal;
 
 use crate::common::{SCRIPTED, Sandbox, Started, processes, until};
 
 /// Seconds that a lease lasts here, instead of five minutes.
 const LEASE: u64 = 10;
+
+/// Nothing that a fleet waits for takes longer: a lease, the patrol that finds it, and retries of what failed a few times.
+const QUIET: Duration = Duration::from_mins(1);
 
 /// Two stages on any workers, each with a gate, and the merge on the user's own machine.
 const WORKFLOW: &str = r#"
@@ -89,6 +93,24 @@ fn desk(store: &str, hook: &str, sleep: u32) -> Sandbox {
     sandbox.with("ACQUIT_LEASE", LEASE.to_string()).with("ACQUIT_HISTORY", history)
 }
 
+/// Runs a program again whenever it has ended, as systemd would.
+const AGAIN: &str = "while [ ! -e \"$END\" ]; do \"$@\"; sleep 1; done";
+
+/// Whether these are the arguments of a worker, and not of a shell that starts one.
+fn is_worker(line: &str) -> bool {
+    is_acquit(line, "worker")
+}
+
+/// Whether these are the arguments of the daemon.
+fn is_daemon(line: &str) -> bool {
+    is_acquit(line, "serve")
+}
+
+fn is_acquit(line: &str, verb: &str) -> bool {
+    let mut words = line.split(' ');
+    words.next().is_some_and(|program| program.ends_with("/acquit")) && words.next() == Some(verb)
+}
+
 /// A worker's host.
 struct Worker<'n> {
     host: &'n Host<'n>,
@@ -117,8 +139,7 @@ impl<'n> Worker<'n> {
         self.starts += 1;
         // Another name each time: that of a host that died is free only after half a minute.
         let name = format!("{}-{}", self.name, self.starts);
-        let script =
-            "echo \"$0\" > /proc/sys/kernel/hostname; while [ ! -e \"$END\" ]; do \"$@\"; sleep 1; done";
+        let script = format!("echo \"$0\" > /proc/sys/kernel/hostname; {AGAIN}");
         // Everything on the host ends with this test, also if that is killed.
         let mut first = Command::new("setpriv");
         first.args([
@@ -131,7 +152,7 @@ impl<'n> Worker<'n> {
             "--kill-child",
             "sh",
             "-c",
-            script,
+            &script,
             &self.name,
         ]);
         let slots = slots.to_string();
@@ -168,11 +189,7 @@ impl<'n> Worker<'n> {
 
     /// Sends a signal to all its processes.
     fn signal(&self, signal: Signal) {
-        for pid in self.processes() {
-            // One that ended meanwhile needs none.
-            let _ = rustix::process::Pid::from_raw(pid.cast_signed())
-                .map(|pid| rustix::process::kill_process(pid, signal));
-        }
+        self.processes().into_iter().for_each(|pid| processes::try_signal(pid, signal));
     }
 }
 
@@ -190,14 +207,31 @@ struct Fleet<'n> {
     kills: bool,
 }
 
+impl Drop for Fleet<'_> {
+    /// What the database has says most of a test that failed, and goes with it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.pair.dump(&self.sandbox.place("store.sql"));
+        }
+    }
+}
+
 impl Fleet<'_> {
     fn boot(&mut self, which: usize) {
         let url = self.pair.url();
         self.workers[which].boot(self.sandbox, &url, self.slots);
     }
 
+    /// Starts the daemon, and again whenever it has ended.
     fn serve(&mut self) {
-        self.daemon = Some(self.sandbox.start(&["serve", "--no-web"]));
+        let daemon = self.sandbox.command(&["serve", "--no-web"]);
+        let mut first = self.sandbox.program("setpriv");
+        first.args(["--pdeathsig=KILL", "sh", "-c", AGAIN, "daemon"]);
+        first.arg(daemon.get_program()).args(daemon.get_args());
+        first.envs(daemon.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        first.env("END", self.sandbox.place("end"));
+        let said = |end: &str| self.sandbox.place(&format!("daemon.{end}"));
+        self.daemon = Some(Started::new(&mut first, said("out"), said("err")));
     }
 
     /// Adds tasks, some at a time.
@@ -207,20 +241,42 @@ impl Fleet<'_> {
         }
     }
 
+    /// What the database tells. A server that ends all connections because one of its processes was killed is asked again.
+    fn rows<T>(&self, sql: &str, read: impl Fn(&Row) -> T) -> Vec<T> {
+        let found = until(sql, || self.pair.client().query(sql, &[]).ok());
+        found.iter().map(read).collect()
+    }
+
     /// A number that the database tells.
     fn count(&self, sql: &str) -> i64 {
-        self.pair.client().query_one(sql, &[]).expect(sql).get(0)
+        self.rows(sql, |row| row.get(0))[0]
     }
 
     fn done(&self) -> i64 {
         self.count("select count(*) from tasks where state = 'done'")
     }
 
+    /// Waits until all tasks are done. However slow the machine is, something happens all the time; a task that nobody
+    /// works on is stuck.
+    fn wait_for(&self, tasks: u32, patience: Duration, what: &str) {
+        let begun = Instant::now();
+        let (mut last, mut moved) = (0, Instant::now());
+        while self.done() < i64::from(tasks) {
+            let events = self.count("select coalesce(max(seq), 0) from events");
+            if events != last {
+                (last, moved) = (events, Instant::now());
+            }
+            assert!(moved.elapsed() < QUIET, "{what}: nothing happens for {QUIET:?}: {:#?}", self.open());
+            assert!(begun.elapsed() < patience, "{what}: not done: {:#?}", self.open());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
     /// What tasks that are not done wait for.
     fn open(&self) -> Vec<String> {
         let sql = "select format('T-%s %s %s: %s', tasks.id, tasks.state, tasks.stage, (select string_agg(format('%s %s %s', number, legs.state,
             left(owner, 150)), '; ' order by number) from legs where task = tasks.id)) from tasks where state <> 'done'";
-        self.pair.client().query(sql, &[]).expect("open tasks").iter().map(|row| row.get(0)).collect()
+        self.rows(sql, |row| row.get(0))
     }
 
     /// Tasks whose leg runs on a host.
@@ -229,8 +285,7 @@ impl Fleet<'_> {
             "select 'T-' || task from legs where state = 'running' and owner like '%\"worker\":\"{}-%'",
             worker.name
         );
-        let rows = self.pair.client().query(&sql, &[]).expect("running legs");
-        rows.iter().map(|row| row.get(0)).collect()
+        self.rows(&sql, |row| row.get(0))
     }
 
     /// Waits until an agent works on a host.
@@ -243,24 +298,19 @@ impl Fleet<'_> {
     /// Ends everything as a person would: the workers finish their legs.
     fn end(&mut self) {
         std::fs::write(self.sandbox.place("end"), "").unwrap();
-        for worker in &mut self.workers {
-            let mark = worker.place(self.sandbox, "acquit").to_string_lossy().into_owned();
-            for (pid, line) in processes::marked(&mark) {
-                if line.contains(" worker --trust-store")
-                    && !line.starts_with("sh ")
-                    && !line.starts_with("unshare")
-                {
-                    let _ = rustix::process::Pid::from_raw(pid.cast_signed())
-                        .map(|pid| rustix::process::kill_process(pid, Signal::TERM));
-                }
-            }
-            if let Some(first) = worker.runs.take() {
-                first.wait().must(0);
-            }
-        }
-        if let Some(daemon) = self.daemon.take() {
-            daemon.signal(Signal::TERM);
-            daemon.wait().must(0);
+        for first in self.workers.iter_mut().filter_map(|worker| worker.runs.take()).chain(self.daemon.take())
+        {
+            // One that was just started may not hear the first signal.
+            until("the worker or daemon ends", || {
+                let below = processes::descendants(first.pid());
+                processes::family(&self.sandbox.place("").to_string_lossy())
+                    .iter()
+                    .filter(|(pid, line)| below.contains(pid) && (is_worker(line) || is_daemon(line)))
+                    .for_each(|(pid, _)| processes::try_signal(*pid, Signal::TERM));
+                std::thread::sleep(Duration::from_millis(200));
+                processes::is_over(first.pid()).then_some(())
+            });
+            first.wait().must(0);
         }
     }
 }
