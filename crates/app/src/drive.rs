@@ -52,7 +52,7 @@ impl Driver {
         if self.stalls > STALLS {
             return Err(Error::Stalled { task: id, times: STALLS, log: app.runtime.harness_log(id) });
         }
-        self.harness = Some(start(app, id)?);
+        self.harness = Some(start(app, id, Start::Wished)?);
         Ok(())
     }
 
@@ -96,11 +96,23 @@ pub fn run_now(app: &App, store: &mut dyn Store, id: TaskId) -> Result<(), Error
     Driver::default().step(app, store, id)
 }
 
+/// Why a harness is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A person asked for the task. Limits do not keep it waiting.
+    Wished,
+    /// It is the task's turn. The harness keeps to the limits of its pools.
+    InTurn,
+}
+
 /// Starts a harness for a task. The harness continues by itself.
-pub fn start(app: &App, id: TaskId) -> Result<Detached, Error> {
+pub fn start(app: &App, id: TaskId, why: Start) -> Result<Detached, Error> {
     let log = app.runtime.harness_log(id);
     let file = |source| Error::File { doing: "create the folder of", path: log.clone(), source };
     std::fs::create_dir_all(log.parent().unwrap_or(&log)).map_err(file)?;
-    let args = ["leg".into(), "--task".into(), id.to_string().into()];
+    let mut args = vec!["leg".into(), "--task".into(), id.to_string().into()];
+    if why == Start::InTurn {
+        args.push("--in-turn".into());
+    }
     Ok(app.runtime.spawner.detach(&args, app.harness_environment(), &log)?)
 }

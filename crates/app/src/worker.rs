@@ -45,6 +45,8 @@ const LACKING: Duration = Duration::from_secs(30);
 const OFFERED: Duration = Duration::from_mins(5);
 /// Maximum number of waiting legs to read.
 const LOOKED_AT: u32 = 1_000;
+/// Number of waiting legs to read first. Mostly enough to fill the free slots.
+const FIRST_LOOKED_AT: u32 = 32;
 /// First backoff after a failed harness or an error of the store. Each further failure increases it.
 const FIRST: Duration = Duration::from_secs(1);
 /// Longest backoff.
@@ -170,24 +172,38 @@ impl Work<'_> {
             supervise::release(store)?;
             self.sweep(store)?;
         }
-        let now = store.now()?;
-        let mut due = store.waiting(LOOKED_AT)?;
-        due.retain(|leg| leg.not_before <= now && leg.full.is_none() && travels(leg));
         let before = self.worker.clone();
-        self.probe(&due)?;
+        let free = (self.worker.slots as usize).saturating_sub(self.harnesses.len());
+        let fitting = if free == 0 { 0 } else { self.fitting(store, free)? };
         if self.worker != before || self.reported.is_none_or(|at| at.elapsed() >= REPORT) {
             self.report(store)?;
         }
-        let fitting = due.iter().filter(|leg| self.worker.missing(&leg.needs).is_empty()).count();
-        let used = self.used(store)?;
-        let free = (self.worker.slots as usize).saturating_sub(used).min(fitting);
-        if free == 0 || self.paused.is_some_and(|until| until > Instant::now()) {
+        if fitting == 0 || self.paused.is_some_and(|until| until > Instant::now()) {
             return Ok(());
         }
-        for _ in 0..free {
+        let free = (self.worker.slots as usize).saturating_sub(self.used(store)?);
+        for _ in 0..free.min(fitting) {
             self.start()?;
         }
         Ok(())
+    }
+
+    /// Returns how many waiting legs this machine has everything for: all, or as many as it could take. Reads the whole
+    /// queue only if there are fewer among the first.
+    fn fitting(&mut self, store: &mut dyn Store, free: usize) -> Result<usize, Error> {
+        let now = store.now()?;
+        let mut fitting = 0;
+        for limit in [FIRST_LOOKED_AT, LOOKED_AT] {
+            let mut due = store.waiting(limit)?;
+            let is_whole = due.len() < limit as usize;
+            due.retain(|leg| leg.is_due(now) && travels(leg));
+            self.probe(&due)?;
+            fitting = due.iter().filter(|leg| self.worker.missing(&leg.needs).is_empty()).count();
+            if is_whole || fitting >= free {
+                break;
+            }
+        }
+        Ok(fitting)
     }
 
     /// Checks whether this machine has what legs need, unless that was checked recently.

@@ -192,6 +192,7 @@ mod tests {
             stage: "code".to_owned(),
             not_before: Timestamp(0),
             needs: needs.iter().map(|need| need.parse().expect("a need")).collect(),
+            cancel: false,
             full: None,
         };
         let waiting = explain(leg, &living.iter().collect::<Vec<_>>());

@@ -569,6 +569,9 @@ pub enum Verb {
         /// Only a leg of this task.
         #[arg(long)]
         task: Option<TaskId>,
+        /// Let limits keep the leg of the task waiting.
+        #[arg(long)]
+        in_turn: bool,
         /// Only a leg that this worker offers everything for.
         #[arg(long)]
         worker: Option<String>,

@@ -16,6 +16,7 @@ use acquit_app::{Error, Surroundings, environment, init, serve};
 use acquit_core::event::Level;
 use acquit_core::ids::LegId;
 use acquit_core::sandbox::Mode;
+use acquit_core::store::Wanted;
 use acquit_core::time::Timestamp;
 use acquit_run::fleet::Whose;
 use acquit_run::process::contain::Launcher;
@@ -222,9 +223,17 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         }
         Verb::Mirror { args } => verbs::mirror::mirror(&cli, &args),
         Verb::Obtain { task, parent } => verbs::mirror::obtain(&cli, task, parent),
-        Verb::Leg { task, worker, once, passed_on } => {
+        Verb::Leg { task, in_turn, worker, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
-            verbs::leg::leg(&cli, task, worker.as_deref(), then, passed_on.map(Timestamp))
+            // A harness that goes on keeps to the limits of pools; a person who names a task does not wait for them.
+            let in_turn = in_turn || passed_on.is_some();
+            let wanted = match (worker.as_deref(), task) {
+                (Some(worker), task) => Wanted::By(worker, task),
+                (None, None) => Wanted::Any,
+                (None, Some(task)) if in_turn => Wanted::Due(task),
+                (None, Some(task)) => Wanted::Of(task),
+            };
+            verbs::leg::leg(&cli, wanted, then, passed_on.map(Timestamp))
         }
     }
 }

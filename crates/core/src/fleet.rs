@@ -208,9 +208,19 @@ pub struct WaitingLeg {
     pub not_before: Timestamp,
     /// What it needs.
     pub needs: Vec<Need>,
+    /// Whether a person has cancelled its task: then it is claimed only to end it, and no limit keeps it waiting.
+    #[serde(default)]
+    pub cancel: bool,
     /// The limit that keeps it waiting, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<Full>,
+}
+
+impl WaitingLeg {
+    /// Whether it may be claimed at a time, whoever does.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.not_before <= now && (self.cancel || self.full.is_none())
+    }
 }
 
 /// Something that is kept in the store for other machines.

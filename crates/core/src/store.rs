@@ -7,10 +7,11 @@
 mod fleet;
 mod ledger;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use fleet::Fleet;
-pub use ledger::{Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Post, Ready, Recorded, Standing};
+pub use ledger::{Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Post, Recorded, Standing};
 
 use crate::agent::{Chunk, Usage};
 use crate::change::Change;
@@ -235,6 +236,9 @@ pub trait Store: Ledger + Fleet {
     /// Returns the definition of a task.
     fn definition(&mut self, id: TaskId) -> Result<Definition>;
 
+    /// Returns those of these tasks that exist, with their definitions. One that cannot be read is an error of its own.
+    fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<(Task, Arc<Definition>)>>>;
+
     /// Lists tasks.
     fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>>;
 
@@ -242,6 +246,10 @@ pub trait Store: Ledger + Fleet {
     /// version. Fails with [`Error::Conflict`] if the task's version differs from that of `before`, and with
     /// [`Error::Fenced`] if the hold is stale.
     fn commit(&mut self, commit: Commit<'_>) -> Result<Task>;
+
+    /// Writes decided steps of different tasks in one transaction, with a few statements for all of them. Each is done or
+    /// refused by itself, as [`Store::commit`] does; returns the answers in the same order.
+    fn commit_all(&mut self, commits: &[Commit<'_>]) -> Result<Vec<Result<Task>>>;
 
     /// Claims a ready leg that is due: marks it running and gives it a lease and a fence higher than any before.
     fn claim(&mut self, wanted: Wanted<'_>, owner: &Owner, lease: Duration) -> Result<Option<Claim>>;

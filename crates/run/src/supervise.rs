@@ -1,32 +1,32 @@
 //! Detects dead harnesses: a leg whose harness died becomes `lost`, and its task continues without using up a retry.
 
+use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide};
 use acquit_core::ids::TaskId;
 use acquit_core::leg::{Ending, Hold, Leg, Report};
 use acquit_core::store::{Commit, Error, Lease, Result, Store};
-use acquit_core::task::{Actor, State, Task};
+use acquit_core::task::{Actor, Task};
 
 use crate::fault::{self, Act};
 use crate::process::Identity;
 use crate::runtime::Runtime;
 
+/// How many legs to declare lost in one transaction. A daemon that starts after a crash of its machine finds hundreds, and
+/// a transaction for each takes too long; but others who write wait for as long as one lasts.
+const AT_ONCE: usize = 100;
+
 /// Marks as lost every leg whose harness is gone: on this machine and boot by checking the process, otherwise by the
 /// lease. Also replaces and ends a harness of this machine that was stopped for longer than its lease, because it holds
 /// the workspace. Returns their number. Safe to run anywhere, by any number of processes at once.
 pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
+    let running = store.running()?;
+    let gone: Vec<(Leg, String)> = running
+        .into_iter()
+        .filter_map(|(leg, lease)| gone(runtime, &leg, lease).map(|why| (leg, why)))
+        .collect();
     let mut count = 0;
-    for (leg, lease) in store.running()? {
-        let Some(why) = gone(runtime, &leg, lease) else { continue };
-        match declare_lost(runtime, store, &leg, why) {
-            Ok(task) => {
-                count += 1;
-                end_replaced(runtime, &leg);
-                crate::ended::clean_up(runtime, store, &task)?;
-            }
-            // Someone else was faster, or the harness is alive and has just written.
-            Err(Error::Conflict(_) | Error::Fenced(_)) => {}
-            Err(error) => return Err(error),
-        }
+    for some in gone.chunks(AT_ONCE) {
+        count += declare_lost(runtime, store, some)?;
     }
     Ok(count)
 }
@@ -110,19 +110,63 @@ fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
         .map(|words| acquit_core::agent::shorten(words, 500))
 }
 
-fn declare_lost(runtime: &Runtime, store: &mut dyn Store, leg: &Leg, why: String) -> Result<Task> {
-    let task = store.task(leg.id.task)?;
-    let definition = store.definition(leg.id.task)?;
-    let usage = leg.usage.clone();
-    let report = Report { usage, ..Report::bare(Ending::Lost { why }) };
-    let State::Working { leg: current, .. } = task.state else { return Err(Error::Conflict(leg.id.task)) };
-    let input = Input::LegEnded { leg: current, report: Box::new(report) };
-    let (Some(fence), Ok(changes)) = (leg.fence, decide(&task, &definition.workflow, input)) else {
-        return Err(Error::Conflict(leg.id.task));
-    };
-    let hold = Hold { leg: leg.id, fence };
-    let by = Actor::Supervisor;
-    let end =
-        || store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] });
-    fault::call(&runtime.environment, Act::End, end, |_| Some(hold))
+/// Ends legs as lost, in one transaction. Returns how many that were: of the others, someone else was faster, or the
+/// harness is alive and has just written.
+fn declare_lost(runtime: &Runtime, store: &mut dyn Store, gone: &[(Leg, String)]) -> Result<usize> {
+    let ids: Vec<TaskId> = gone.iter().map(|(leg, _)| leg.id.task).collect();
+    let mut unread = None;
+    let mut lost = Vec::new();
+    for found in store.tasks(&ids)? {
+        let (task, definition) = match found {
+            Ok(found) => found,
+            // It must not keep the others waiting.
+            Err(error) => {
+                unread = Some(error);
+                continue;
+            }
+        };
+        let Some((leg, why)) = gone.iter().find(|(leg, _)| leg.id.task == task.id()) else { continue };
+        let report = Report { usage: leg.usage.clone(), ..Report::bare(Ending::Lost { why: why.clone() }) };
+        let input = Input::LegEnded { leg: leg.id.number, report: Box::new(report) };
+        if let (Some(fence), Ok(changes)) = (leg.fence, decide(&task, &definition.workflow, input)) {
+            lost.push(Lost { leg, hold: Hold { leg: leg.id, fence }, task, changes });
+        }
+    }
+    let commits: Vec<Commit<'_>> = lost.iter().map(Lost::commit).collect();
+    let holds: Vec<Hold> = lost.iter().map(|lost| lost.hold).collect();
+    let end = || store.commit_all(&commits);
+    let answers = fault::all_held(&runtime.environment, Act::End, &holds, end)?;
+    let mut count = 0;
+    for (lost, answer) in lost.iter().zip(answers) {
+        match answer {
+            Ok(task) => {
+                count += 1;
+                end_replaced(runtime, lost.leg);
+                crate::ended::clean_up(runtime, store, &task)?;
+            }
+            Err(Error::Conflict(_) | Error::Fenced(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    unread.map_or(Ok(count), Err)
+}
+
+/// A leg that is to be declared lost.
+struct Lost<'l> {
+    leg: &'l Leg,
+    hold: Hold,
+    task: Task,
+    changes: Vec<Change>,
+}
+
+impl Lost<'_> {
+    fn commit(&self) -> Commit<'_> {
+        Commit {
+            before: &self.task,
+            changes: &self.changes,
+            by: &Actor::Supervisor,
+            hold: Some(self.hold),
+            notes: &[],
+        }
+    }
 }

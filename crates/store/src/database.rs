@@ -3,6 +3,7 @@
 mod fleet;
 mod ledger;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use acquit_core::agent::{Chunk, Usage};
@@ -18,7 +19,9 @@ use acquit_core::task::{Actor, Summary, Task};
 use acquit_core::time::Timestamp;
 
 use crate::queue;
-use crate::record::{ChunkRow, EventRow, LegRow, SummaryRow, json, key, number, plain, read, task_id};
+use crate::record::{
+    ChunkRow, EventRow, LegRow, SummaryRow, WholeRow, json, key, number, plain, read, task_id,
+};
 use crate::step;
 use crate::tables::{Backend, Place as LegPlace, Tables, Terms, Touched};
 use crate::tx_error::{self, TxError};
@@ -71,12 +74,30 @@ impl<B: Backend> Store for Database<B> {
         self.read("give a task's definition", |tables| definition(tables, id))
     }
 
+    fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<(Task, Arc<Definition>)>>> {
+        let ids: Vec<i64> = ids.iter().copied().map(key).collect();
+        self.read("give tasks", |tables| {
+            let mut definitions = Definitions::default();
+            let mut one = |row: WholeRow| {
+                let id = task_id(row.id);
+                let task = read(&format!("task {id}"), &row.body)?;
+                Ok((task, definitions.parse(id, row.definition)?))
+            };
+            let refused = |refusal: TxError| refusal.while_doing("give a task");
+            Ok(tables.tasks(&ids)?.into_iter().map(|row| one(row).map_err(refused)).collect())
+        })
+    }
+
     fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>> {
         self.read("list tasks", |tables| list(tables, filter)?.into_iter().map(SummaryRow::summary).collect())
     }
 
     fn commit(&mut self, commit: Commit<'_>) -> Result<Task> {
         self.write("take a step of a task", |tables, now| step::commit(tables, now, commit))
+    }
+
+    fn commit_all(&mut self, commits: &[Commit<'_>]) -> Result<Vec<Result<Task>>> {
+        self.write("take steps of tasks", |tables, now| step::commit_all(tables, now, commits))
     }
 
     fn claim(&mut self, wanted: Wanted<'_>, owner: &Owner, lease: Duration) -> Result<Option<Claim>> {
@@ -249,12 +270,32 @@ fn task(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Task> {
 }
 
 fn definition(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Definition> {
+    let body = tables.definition(key(id))?.ok_or(Error::NoTask(id))?;
+    parse_definition(id, &body)
+}
+
+/// Parses definitions one after the other. Those of neighbours are often equal, and parsing one takes longer than
+/// comparing it.
+#[derive(Default)]
+struct Definitions(Option<(String, Arc<Definition>)>);
+
+impl Definitions {
+    fn parse(&mut self, id: TaskId, body: String) -> tx_error::Result<Arc<Definition>> {
+        if let Some((_, definition)) = self.0.as_ref().filter(|(text, _)| *text == body) {
+            return Ok(Arc::clone(definition));
+        }
+        let definition = Arc::new(parse_definition(id, &body)?);
+        self.0 = Some((body, Arc::clone(&definition)));
+        Ok(definition)
+    }
+}
+
+fn parse_definition(id: TaskId, body: &str) -> tx_error::Result<Definition> {
     /// Distinguishes an unknown format from a damaged definition.
     #[derive(serde::Deserialize)]
     struct Form {
         form: u32,
     }
-    let body = tables.definition(key(id))?.ok_or(Error::NoTask(id))?;
     let what = format!("definition of task {id}");
     let newer = |form| {
         TxError::corrupt(
@@ -262,10 +303,10 @@ fn definition(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Definitio
             format!("it has form {form}, and this acquit knows only {}", Definition::FORM),
         )
     };
-    match read::<Definition>(&what, &body) {
+    match read::<Definition>(&what, body) {
         Ok(definition) if definition.form > Definition::FORM => Err(newer(definition.form)),
         Ok(definition) => Ok(definition),
-        Err(damaged) => match serde_json::from_str(&body) {
+        Err(damaged) => match serde_json::from_str(body) {
             Ok(Form { form }) if form > Definition::FORM => Err(newer(form)),
             Ok(_) | Err(_) => Err(damaged),
         },
@@ -277,5 +318,5 @@ fn append_notes(tables: &mut dyn Tables, hold: Hold, notes: &[Note]) -> tx_error
         return Ok(());
     }
     let by = Actor::Harness(hold.leg);
-    tables.append(key(hold.leg.task), &step::noted(Some(hold.leg.number), notes, &by)?)
+    tables.append(&step::noted(hold.leg.task, Some(hold.leg.number), notes, &by)?)
 }

@@ -79,6 +79,15 @@ impl TaskRow {
     }
 }
 
+read_row! {
+    /// A task with its definition, as stored.
+    WholeRow, whole_columns {
+        id: i64,
+        body: String,
+        definition: String,
+    }
+}
+
 /// Columns of a task's definition.
 pub(crate) struct DefinitionRow {
     pub(crate) definition: String,
@@ -267,6 +276,7 @@ impl LegRow {
 
 /// An event to store.
 pub(crate) struct NewEvent {
+    pub(crate) task: i64,
     pub(crate) leg: Option<i64>,
     pub(crate) at: i64,
     pub(crate) category: &'static str,
@@ -278,8 +288,9 @@ pub(crate) struct NewEvent {
 }
 
 impl NewEvent {
-    pub(crate) fn of(leg: Option<u32>, at: Timestamp, by: &Actor, body: &Body) -> Result<Self> {
+    pub(crate) fn of(task: TaskId, leg: Option<u32>, at: Timestamp, by: &Actor, body: &Body) -> Result<Self> {
         Ok(Self {
+            task: key(task),
             leg: leg.map(i64::from),
             at: at.0,
             category: body.category(),

@@ -67,8 +67,16 @@ macro_rules! written_row {
                 vec![&self.$key, $(&self.$fixed,)* $(&self.$field,)*]
             }
 
-            pub(crate) fn postgres_changing(&self) -> Vec<&(dyn postgres::types::ToSql + Sync)> {
-                vec![&self.$key, $(&self.$field,)*]
+            /// The types of the key and the columns that an update sets, in PostgreSQL.
+            pub(crate) const TYPES: &[&str] =
+                &[<$key_type as crate::row::SqlType>::NAME, $(<$type as crate::row::SqlType>::NAME,)*];
+
+            /// The values of the key and the columns that an update sets, each column as an array.
+            pub(crate) fn postgres_changing(rows: &[Self]) -> Vec<Box<dyn postgres::types::ToSql + Sync + '_>> {
+                vec![
+                    Box::new(rows.iter().map(|row| &row.$key).collect::<Vec<_>>()),
+                    $(Box::new(rows.iter().map(|row| &row.$field).collect::<Vec<_>>()),)*
+                ]
             }
         }
     };
@@ -83,11 +91,50 @@ pub(crate) fn insert(table: &str, columns: &[&str], more: &[&str], marker: char)
 }
 
 /// Returns `update table set b = ?2 where a = ?1`. The first column is the key.
-pub(crate) fn update(table: &str, columns: &[&str], marker: char) -> String {
+pub(crate) fn update(table: &str, columns: &[&str]) -> String {
     let (key, changing) = columns.split_first().unwrap_or((&"id", &[]));
     let set: Vec<String> =
-        changing.iter().zip(2..).map(|(column, place)| format!("{column} = {marker}{place}")).collect();
-    format!("update {table} set {} where {key} = {marker}1", set.join(", "))
+        changing.iter().zip(2..).map(|(column, place)| format!("{column} = ?{place}")).collect();
+    format!("update {table} set {} where {key} = ?1", set.join(", "))
+}
+
+/// Returns a statement for PostgreSQL that does the same to many rows, with an array for each column.
+pub(crate) fn update_all(table: &str, columns: &[&str], types: &[&str]) -> String {
+    let (key, changing) = columns.split_first().unwrap_or((&"id", &[]));
+    let set: Vec<String> = changing.iter().map(|column| format!("{column} = new.{column}")).collect();
+    let arrays: Vec<String> =
+        types.iter().zip(1..).map(|(name, place)| format!("${place}::{name}[]")).collect();
+    format!(
+        "update {table} set {} from unnest({}) as new ({}) where {table}.{key} = new.{key}",
+        set.join(", "),
+        arrays.join(", "),
+        columns.join(", ")
+    )
+}
+
+/// A type of a column in PostgreSQL.
+pub(crate) trait SqlType {
+    const NAME: &'static str;
+}
+
+impl SqlType for i64 {
+    const NAME: &'static str = "bigint";
+}
+
+impl SqlType for bool {
+    const NAME: &'static str = "boolean";
+}
+
+impl SqlType for String {
+    const NAME: &'static str = "text";
+}
+
+impl SqlType for &'static str {
+    const NAME: &'static str = "text";
+}
+
+impl<T: SqlType> SqlType for Option<T> {
+    const NAME: &'static str = T::NAME;
 }
 
 #[cfg(test)]
@@ -101,8 +148,13 @@ mod tests {
             "insert into legs (task, number, stage) values ($1, $2, $3)"
         );
         assert_eq!(
-            update("legs", &["task", "state", "usage"], '?'),
+            update("legs", &["task", "state", "usage"]),
             "update legs set state = ?2, usage = ?3 where task = ?1"
+        );
+        assert_eq!(
+            update_all("legs", &["task", "state"], &["bigint", "text"]),
+            "update legs set state = new.state from unnest($1::bigint[], $2::text[]) as new (task, state) \
+             where legs.task = new.task"
         );
     }
 }

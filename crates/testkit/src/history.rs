@@ -115,9 +115,10 @@ pub struct Checked {
 }
 
 impl History {
-    /// Reads the lines that harnesses wrote: call, time, what, and the leg with its fence, apart by tabs.
+    /// Reads the lines that processes wrote: call, time, what, and the leg with its fence, apart by tabs. The first line
+    /// of a claim has no leg yet.
     pub fn read(text: &str) -> Result<Self, Wrong> {
-        let mut open: BTreeMap<&str, (Act, u64)> = BTreeMap::new();
+        let mut open: BTreeMap<&str, (Act, u64, Option<Held>)> = BTreeMap::new();
         let mut history = Self::default();
         for line in text.lines() {
             let wrong = || Wrong::Line(line.to_owned());
@@ -132,10 +133,13 @@ impl History {
                 _ => None,
             };
             if let Some(act) = begins {
-                open.insert(call, (act, at));
+                if held.is_some() == (act == Act::Claim) {
+                    return Err(wrong());
+                }
+                open.insert(call, (act, at, held));
                 continue;
             }
-            let (act, began) = open.remove(call).ok_or_else(wrong)?;
+            let (act, began, _) = open.remove(call).ok_or_else(wrong)?;
             let answer = match what {
                 "ok" => Answer::Done,
                 "refused" => Answer::Refused,
@@ -151,33 +155,16 @@ impl History {
                 None => {}
             }
         }
-        // Their processes died. What they would have ended or renewed nobody knows, but whoever ends it knows.
-        history.lost_claims.extend(open.values().filter(|(act, _)| *act == Act::Claim).map(|(_, at)| *at));
-        history.open_ends(open.values().filter(|(act, _)| *act == Act::End).map(|(_, at)| *at).collect());
-        Ok(history)
-    }
-
-    /// Ends whose process died in the call, so that the record does not name their leg: each may have ended any leg that
-    /// was claimed before and that nobody is known to have ended.
-    fn open_ends(&mut self, began: Vec<u64>) {
-        let ended: HashSet<Held> = self
-            .calls
-            .iter()
-            .filter(|call| call.act == Act::End && call.answer == Answer::Done)
-            .map(|call| call.held.clone())
-            .collect();
-        let loose: Vec<Call> = self
-            .calls
-            .iter()
-            .filter(|call| call.act == Act::Claim && !ended.contains(&call.held))
-            .cloned()
-            .collect();
-        for at in began {
-            for claim in loose.iter().filter(|claim| claim.began < at) {
-                let held = claim.held.clone();
-                self.calls.push(Call { act: Act::End, held, began: at, ended: at, answer: Answer::Unknown });
+        // Their processes died in the call.
+        for (act, began, held) in open.into_values() {
+            match held {
+                Some(held) => {
+                    history.calls.push(Call { act, held, began, ended: began, answer: Answer::Unknown });
+                }
+                None => history.lost_claims.push(began),
             }
         }
+        Ok(history)
     }
 
     /// Checks every task.
@@ -399,8 +386,8 @@ mod tests {
     fn what_processes_wrote_is_read() {
         // The second process died in its claim; a third found its leg and ended it.
         let text = "a/1/0\t1.000000001\tclaim\t\na/1/0\t1.000000002\tok\tT-1.1 5\n\
-                    a/1/1\t1.000000003\tend\t\na/1/1\t1.000000004\tok\tT-1.1 5\n\
-                    b/2/0\t1.000000005\tclaim\t\nc/3/0\t1.000000006\tend\t\nc/3/0\t1.000000007\tok\tT-1.2 6\n\
+                    a/1/1\t1.000000003\tend\tT-1.1 5\na/1/1\t1.000000004\tok\tT-1.1 5\n\
+                    b/2/0\t1.000000005\tclaim\t\nc/3/0\t1.000000006\tend\tT-1.2 6\nc/3/0\t1.000000007\tok\tT-1.2 6\n\
                     d/4/0\t1.000000008\tclaim\t\nd/4/0\t1.000000009\tok\t\n";
         let history = History::read(text).expect("a history");
         let expected = Checked { tasks: 1, claims: 1, ends: 2, refused: 0, unknown: 1 };
@@ -409,6 +396,12 @@ mod tests {
         let text = text.replace("b/2/0\t1.000000005\tclaim\t\n", "");
         assert!(matches!(History::read(&text).expect("a history").check(), Err(Wrong::Unclaimed(_))));
         assert!(matches!(History::read("half a line"), Err(Wrong::Line(_))));
+        // Where the third died in its call, its leg is known, and may have ended or not.
+        for more in ["", "e/5/0\t1.000000010\tclaim\t\ne/5/0\t1.000000011\tok\tT-1.3 7\n"] {
+            let text = text.replace("c/3/0\t1.000000007\tok\tT-1.2 6\n", more);
+            let checked = History::read(&text).expect("a history").check();
+            assert!(matches!(checked, Ok(Checked { ends: 1, .. })), "{checked:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use acquit_core::time::{Timestamp, backoff};
 use acquit_run::process::Detached;
 
 use super::{Busy, Daemon};
-use crate::drive;
+use crate::drive::{self, Start};
 use crate::error::Error;
 
 /// Maximum number of waiting legs to read: more than any machine runs at once.
@@ -63,12 +63,10 @@ impl Daemon<'_> {
     /// Starts harnesses for legs that are due.
     pub(super) fn work(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
         let ended = self.workers.reap();
-        let due: Vec<TaskId> = store
-            .ready(LOOKED_AT)?
-            .into_iter()
-            .filter(|ready| ready.not_before <= now)
-            .map(|ready| ready.task)
-            .collect();
+        let mut due = store.waiting(LOOKED_AT)?;
+        due.retain(|leg| leg.is_due(now));
+        let due = acquit_run::harness::without_workers_legs(&self.app.runtime, store, due)?;
+        let due: Vec<TaskId> = due.into_iter().map(|leg| leg.leg.task).collect();
         for task in ended {
             self.after(store, task, &due)?;
         }
@@ -83,9 +81,6 @@ impl Daemon<'_> {
             if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
                 continue;
             }
-            if acquit_run::harness::is_for_workers(&self.app.runtime, store, task)? {
-                continue;
-            }
             if !acquit_run::trusted_definitions::is_trusted(&self.app.runtime, store, task)? {
                 if self.workers.untrusted.insert(task) {
                     let why = acquit_run::trusted_definitions::Untrusted { task };
@@ -93,7 +88,7 @@ impl Daemon<'_> {
                 }
                 continue;
             }
-            let harness = match drive::start(self.app, task) {
+            let harness = match drive::start(self.app, task, Start::InTurn) {
                 Ok(harness) => harness,
                 // A full disk, or a folder that is not writable: continue with the other tasks.
                 Err(error) => {

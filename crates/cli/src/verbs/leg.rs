@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use acquit_core::event::Step;
-use acquit_core::ids::TaskId;
 use acquit_core::store::{Claim, Store, Wanted};
 use acquit_core::time::Timestamp;
 use acquit_run::fleet;
@@ -24,34 +23,20 @@ pub enum Then {
 }
 
 /// Claims a leg and runs it. Succeeds if there was nothing to claim: another harness was faster.
-pub fn leg(
-    cli: &Cli,
-    task: Option<TaskId>,
-    worker: Option<&str>,
-    then: Then,
-    passed_on: Option<Timestamp>,
-) -> Result<Exit, Error> {
-    run(cli, task, worker, then, passed_on)
+pub fn leg(cli: &Cli, wanted: Wanted<'_>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {
+    run(cli, wanted, then, passed_on)
         .inspect_err(|error| cli.printer.say(&supervise::farewell(std::process::id(), error)))
 }
 
-fn run(
-    cli: &Cli,
-    task: Option<TaskId>,
-    worker: Option<&str>,
-    then: Then,
-    passed_on: Option<Timestamp>,
-) -> Result<Exit, Error> {
+fn run(cli: &Cli, wanted: Wanted<'_>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {
     // Start a new session, so that closing the terminal, or Ctrl-C for a process that watches, does not reach the
     // harness. This fails if the process already leads a group, which is fine.
     let _ = rustix::process::setsid();
     let began = Began { passed_on, ..Began::now() };
     let mut store = cli.app.store()?;
-    let wanted = match worker {
-        Some(worker) => Wanted::By(worker, task),
-        // A harness that goes on keeps to the limits of pools; a person who names a task does not wait for them.
-        None if passed_on.is_some() => task.map_or(Wanted::Any, Wanted::Due),
-        None => task.map_or(Wanted::Any, Wanted::Of),
+    let worker = match wanted {
+        Wanted::By(worker, _) => Some(worker),
+        Wanted::Any | Wanted::Of(_) | Wanted::Due(_) => None,
     };
     let Some(mut claim) = harness::claim(&cli.app.runtime, store.as_mut(), wanted)? else {
         return Ok(Exit::Done);

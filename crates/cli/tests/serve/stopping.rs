@@ -40,6 +40,28 @@ fn a_task_that_was_added_is_run_by_the_daemon_and_outlives_it() {
 }
 
 #[test]
+fn the_daemon_keeps_to_the_limits_of_a_project() {
+    const ALONE: &str = r#"
+[[analyze]]
+step = [
+    { run = "exec 9>> '@ROOT@/lock'; flock -n 9 || echo $ACQUIT_TASK >> '@ROOT@/doubled'; sleep 0.5" },
+    { outcome = "no_improvement", payload = { summary = "x" } },
+]
+"#;
+    let sandbox = Sandbox::new(&format!("at_once = 1\n{SCRIPTED}"), SHIFT, ALONE);
+    for title in ["One", "Two", "Three"] {
+        sandbox.acquit(&["task", "add", title]).must(0);
+    }
+    let daemon = sandbox.start(&["serve"]);
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    let open = "select count(*) from tasks where not ended";
+    until("the end of all", || (store.query_row(open, [], |row| row.get(0)) == Ok(0)).then_some(()));
+    assert_eq!(read(&sandbox.place("doubled")), "", "legs ran beside each other");
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}
+
+#[test]
 fn a_daemon_that_drains_waits_for_its_legs() {
     let sandbox = sandbox();
     let daemon = sandbox.start(&["serve", "--drain"]);

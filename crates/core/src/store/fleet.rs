@@ -5,6 +5,7 @@
 
 use super::Result;
 use crate::fleet::{Held, Parcel, Parcels, Pool, SeenWorker, StoredParcel, Under, WaitingLeg, Worker};
+use crate::ids::TaskId;
 use crate::leg::Hold;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -22,6 +23,9 @@ pub trait Fleet {
 
     /// Legs that wait, those that are claimed first before the others, at most so many.
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingLeg>>;
+
+    /// The leg of a task, if it waits.
+    fn waiting_of(&mut self, task: TaskId) -> Result<Option<WaitingLeg>>;
 
     /// Lets no leg of a pool be claimed until a time: one leg has found the usage limit of an account, and the others wait with it.
     fn pause(&mut self, hold: Hold, pool: &Pool, until: Timestamp) -> Result<()>;

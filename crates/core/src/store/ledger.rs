@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Result;
-use crate::ids::{Fence, Name, TaskId};
+use crate::ids::{Fence, Name};
 use crate::night::Night;
 use crate::time::Timestamp;
 
@@ -130,15 +130,6 @@ pub enum Delivery {
     },
 }
 
-/// A leg that waits for a harness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ready {
-    /// Task of the leg.
-    pub task: TaskId,
-    /// Earliest time at which it may be claimed.
-    pub not_before: Timestamp,
-}
-
 /// The part of the store that the daemon uses.
 pub trait Ledger {
     /// Returns the state of a project's schedule. Registers an unknown schedule as of now.
@@ -174,7 +165,4 @@ pub trait Ledger {
 
     /// Returns when the next message of a project is due, if one waits.
     fn next_letter(&mut self, project: &str) -> Result<Option<Timestamp>>;
-
-    /// Returns up to `limit` legs that wait for a harness, in the order in which they are claimed.
-    fn ready(&mut self, limit: u32) -> Result<Vec<Ready>>;
 }

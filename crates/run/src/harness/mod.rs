@@ -76,16 +76,12 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
             return Err(Untrusted { task }.into());
         }
         Wanted::Any if runtime.shared => {
-            let now = store.now()?;
-            let due = store
-                .waiting(LOOKED_AT)?
-                .into_iter()
-                .filter(|waiting| waiting.not_before <= now && waiting.full.is_none());
+            let (now, workers) = (store.now()?, store.workers()?);
             let mut own = None;
-            for waiting in due {
+            for waiting in store.waiting(LOOKED_AT)?.iter().filter(|waiting| waiting.is_due(now)) {
                 let task = waiting.leg.task;
-                if trusted_definitions::is_trusted(runtime, store, task)?
-                    && !is_left_to_workers(runtime, store, &waiting)?
+                if !is_left_to_workers(runtime, waiting, now, &workers)
+                    && trusted_definitions::is_trusted(runtime, store, task)?
                 {
                     own = Some(task);
                     break;
@@ -112,9 +108,7 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
             Wanted::Any | Wanted::Of(_) | Wanted::Due(_) => None,
         },
     };
-    let claim = || store.claim(wanted, &owner, lease(runtime));
-    let claimed = |claim: Option<&Option<Claim>>| claim?.as_ref().map(|claim| claim.hold);
-    let claim = fault::call(&runtime.environment, Act::Claim, claim, claimed)?;
+    let claim = fault::claim(&runtime.environment, || store.claim(wanted, &owner, lease(runtime)))?;
     // Check again, for changes in between. On failure this process ends with its claim, and the leg becomes `lost`.
     if let (Some(claim), Wanted::Any | Wanted::Of(_) | Wanted::Due(_)) = (&claim, wanted) {
         trusted_definitions::check(runtime, claim.leg.id.task, &claim.definition)?;
@@ -127,34 +121,48 @@ pub fn is_for_workers(runtime: &Runtime, store: &mut dyn Store, task: TaskId) ->
     if !runtime.shared {
         return Ok(false);
     }
-    match store.waiting(LOOKED_AT)?.iter().find(|waiting| waiting.leg.task == task) {
-        Some(waiting) => is_left_to_workers(runtime, store, waiting),
-        None => Ok(false),
+    let Some(waiting) = store.waiting_of(task)? else { return Ok(false) };
+    Ok(without_workers_legs(runtime, store, vec![waiting])?.is_empty())
+}
+
+/// Returns the legs that this machine may take. The others wait for a worker.
+pub fn without_workers_legs(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    mut waiting: Vec<WaitingLeg>,
+) -> store::Result<Vec<WaitingLeg>> {
+    if runtime.shared && !waiting.is_empty() {
+        let (now, workers) = (store.now()?, store.workers()?);
+        waiting.retain(|leg| !is_left_to_workers(runtime, leg, now, &workers));
     }
+    Ok(waiting)
 }
 
 /// Returns whether this machine leaves a leg to workers: its stage names labels, which other machines may have, or its
 /// agent is not installed here and a worker has all that it needs.
-fn is_left_to_workers(runtime: &Runtime, store: &mut dyn Store, waiting: &WaitingLeg) -> store::Result<bool> {
-    let has_label = waiting.needs.iter().any(|need| matches!(need, Need::Label(_)));
+fn is_left_to_workers(
+    runtime: &Runtime,
+    waiting: &WaitingLeg,
+    now: Timestamp,
+    workers: &[SeenWorker],
+) -> bool {
+    // A cancelled leg ends without its work, so everyone may take it.
+    if waiting.cancel {
+        return false;
+    }
+    if waiting.needs.iter().any(|need| matches!(need, Need::Label(_))) {
+        return true;
+    }
     let has_agents = waiting.needs.iter().all(|need| match need {
         Need::Agent(program) => fleet::has_program(runtime, program),
         Need::Label(_) | Need::Secret(_) | Need::Repository(_) | Need::Home(_) => true,
     });
-    if has_agents && !has_label {
-        return Ok(false);
-    }
-    // A cancelled leg ends without its work, so everyone may take it.
-    if store.legs(waiting.leg.task)?.iter().any(|leg| leg.id == waiting.leg && leg.cancel) {
-        return Ok(false);
-    }
-    let now = store.now()?;
     let takes_it = |seen: &SeenWorker| {
         seen.worker.state == WorkerState::Working
             && now.since(seen.seen) <= Worker::SILENCE
             && seen.worker.missing(&waiting.needs).is_empty()
     };
-    Ok(has_label || store.workers()?.iter().any(takes_it))
+    !has_agents && workers.iter().any(takes_it)
 }
 
 /// Maximum number of waiting legs to check for one that is trusted here.
@@ -325,7 +333,7 @@ fn try_hand_over(
         let commit =
             Commit { before: &task, changes: &changes, by: &by, hold: Some(ctx.hold), notes: &ctx.notes };
         let (hold, environment) = (ctx.hold, &ctx.runtime.environment);
-        match fault::call(environment, Act::End, || ctx.store.commit(commit), |_| Some(hold)) {
+        match fault::held(environment, Act::End, hold, || ctx.store.commit(commit)) {
             Ok(task) => return Ok(task),
             Err(store::Error::Conflict(id)) if attempt < HANDOFF_TRIES => task = ctx.store.task(id)?,
             Err(error) => return Err(error.into()),

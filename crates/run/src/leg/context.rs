@@ -154,7 +154,7 @@ impl<'a> LegContext<'a> {
         let asked = awake();
         let (hold, lease) = (self.hold, self.lease);
         let renew = || self.watchdog.call(|| self.store.heartbeat(hold, lease));
-        let pulse = fault::call(&self.runtime.environment, Act::Renew, renew, |_| Some(hold))?;
+        let pulse = fault::held(&self.runtime.environment, Act::Renew, hold, renew)?;
         self.beat = asked;
         self.watchdog.renewed(asked);
         Ok(pulse)

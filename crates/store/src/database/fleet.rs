@@ -3,6 +3,7 @@
 use acquit_core::fleet::{
     Full, Held, Need, Parcel, Parcels, Pool, SeenWorker, StoredParcel, Under, WaitingLeg, Worker,
 };
+use acquit_core::ids::TaskId;
 use acquit_core::leg::Hold;
 use acquit_core::store::{Error, Fleet, Result, Store as _};
 use acquit_core::task::{State, Task};
@@ -39,8 +40,16 @@ impl<B: Backend> Fleet for Database<B> {
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingLeg>> {
         let now = self.now()?;
         self.read("give the legs that wait", |tables| {
-            let full: Vec<Full> = tables.full_pools(now)?.into_iter().map(|row| row.full(now)).collect();
+            let full = full_pools(tables, now)?;
             tables.waiting(limit)?.into_iter().map(|row| row.waiting(&full)).collect()
+        })
+    }
+
+    fn waiting_of(&mut self, task: TaskId) -> Result<Option<WaitingLeg>> {
+        let now = self.now()?;
+        self.read("give the leg that waits", |tables| {
+            let Some(row) = tables.waiting_of(key(task))? else { return Ok(None) };
+            row.waiting(&full_pools(tables, now)?).map(Some)
         })
     }
 
@@ -89,7 +98,7 @@ impl<B: Backend> Fleet for Database<B> {
 
     fn discard_work(&mut self, task: &Task) -> Result<bool> {
         self.write("remove parcels", |tables, _| {
-            let found = tables.lock_task(key(task.id()))?.ok_or(Error::NoTask(task.id()))?;
+            let (_, found) = tables.lock_tasks(&[key(task.id())])?.pop().ok_or(Error::NoTask(task.id()))?;
             if found != number(task.version) || !matches!(task.state, State::Ended { .. }) {
                 return Ok(false);
             }
@@ -118,6 +127,10 @@ impl<B: Backend> Fleet for Database<B> {
             Ok(true)
         })
     }
+}
+
+fn full_pools(tables: &mut dyn Tables, now: Timestamp) -> tx_error::Result<Vec<Full>> {
+    Ok(tables.full_pools(now)?.into_iter().map(|row| row.full(now)).collect())
 }
 
 fn is_needed(tables: &mut dyn Tables, repository: &str, since: Timestamp) -> tx_error::Result<bool> {

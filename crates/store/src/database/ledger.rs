@@ -5,12 +5,12 @@ use std::time::Duration;
 use acquit_core::ids::Name;
 use acquit_core::night::Night;
 use acquit_core::store::{
-    Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Ready, Recorded, Result, Standing,
+    Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Recorded, Result, Standing,
 };
 use acquit_core::time::Timestamp;
 
 use super::Database;
-use crate::record::{plain, read, task_id};
+use crate::record::{plain, read};
 use crate::tables::{Backend, Tables, Touched};
 use crate::tables::{DeliveryRow, LetterRow, MessageRow, NightRow};
 use crate::tx_error;
@@ -122,13 +122,6 @@ impl<B: Backend> Ledger for Database<B> {
     fn next_letter(&mut self, project: &str) -> Result<Option<Timestamp>> {
         let project = plain(project);
         self.read("say when a message is due", |tables| Ok(tables.next_letter(&project)?.map(Timestamp)))
-    }
-
-    fn ready(&mut self, limit: u32) -> Result<Vec<Ready>> {
-        self.read("give the legs that wait", |tables| {
-            let ready = |(task, at): (i64, i64)| Ready { task: task_id(task), not_before: Timestamp(at) };
-            Ok(tables.ready(limit)?.into_iter().map(ready).collect())
-        })
     }
 }
 

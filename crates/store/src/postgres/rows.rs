@@ -23,11 +23,11 @@ use postgres::{GenericClient, Row, Statement};
 
 use super::CHANNEL;
 use crate::record::{
-    ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns,
-    event_columns, key, leg_columns, list_query,
+    ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, WholeRow,
+    chunk_columns, event_columns, key, leg_columns, list_query, whole_columns,
 };
-use crate::row::{insert, update};
-use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
+use crate::row::{insert, update_all};
+use crate::tables::{Blocked, Expected, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
 /// Advisory lock that a writer of events holds until its commit. The number is arbitrary, but always the same.
@@ -38,6 +38,11 @@ const CLAIMS_LOCK: i64 = 0x6163_7175_6974_0003;
 
 /// Parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The values of a column, as an array.
+fn column<'a, R, T: 'a>(rows: &'a [R], pick: impl Fn(&'a R) -> T) -> Vec<T> {
+    rows.iter().map(pick).collect()
+}
 
 /// The rows within a connection or a transaction.
 pub(super) struct Rows<'a, C> {
@@ -105,13 +110,17 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     /// Uses `for no key update`, so that holders of its leg who wait for us can still insert rows that refer to the
     /// task.
-    fn lock_task(&mut self, task: i64) -> Result<Option<i64>> {
-        self.one("select version from tasks where id = $1 for no key update", &[&task], |row| row.get(0))
+    fn lock_tasks(&mut self, tasks: &[i64]) -> Result<Vec<(i64, i64)>> {
+        const LOCK: &str = "select id, version from tasks where id = any($1) order by id for no key update";
+        self.all(LOCK, &[&tasks], |row| (row.get(0), row.get(1)))
     }
 
-    fn update_task(&mut self, task: &TaskRow) -> Result<()> {
-        static UPDATE: LazyLock<String> = LazyLock::new(|| update("tasks", TaskRow::CHANGING, '$'));
-        self.execute(&UPDATE, &task.postgres_changing())?;
+    fn update_tasks(&mut self, tasks: &[TaskRow]) -> Result<()> {
+        static UPDATE: LazyLock<String> =
+            LazyLock::new(|| update_all("tasks", TaskRow::CHANGING, TaskRow::TYPES));
+        let columns = TaskRow::postgres_changing(tasks);
+        let columns: Vec<&(dyn ToSql + Sync)> = columns.iter().map(|column| &**column as _).collect();
+        self.execute(&UPDATE, &columns)?;
         Ok(())
     }
 
@@ -121,6 +130,12 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     fn definition(&mut self, task: i64) -> Result<Option<String>> {
         self.one("select definition from tasks where id = $1", &[&task], |row| row.get(0))
+    }
+
+    fn tasks(&mut self, tasks: &[i64]) -> Result<Vec<WholeRow>> {
+        const WHOLE: &str =
+            concat!("select ", whole_columns!(), " from tasks where id = any($1) order by id");
+        self.all(WHOLE, &[&tasks], WholeRow::of_postgres)
     }
 
     fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()> {
@@ -169,43 +184,70 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         self.all(RELEASED, &[], |row| row.get(0))
     }
 
-    fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
+    /// A project's turns follow each other, so the last of them, and a leg's place among the new ones, give the leg's.
+    fn insert_legs(&mut self, legs: &[NewLeg<'_>], now: Timestamp) -> Result<()> {
         self.execute(
-            "with first as (select coalesce(
-                (select min(turn) from legs where state = 'ready' and priority = $6 and not_before <= $10),
-                (select max(turn) from turns where priority = $6), 0) as turn),
-             own as (insert into turns (project_path, priority, turn) select $9, $6, turn from first
-                on conflict (project_path, priority) do update set turn = greatest(turns.turn + 1, excluded.turn)
-                returning turn)
+            "with new as materialized (select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
+                $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[]) with ordinality
+                as new (task, number, stage, entry, not_before, priority, needs, pools, project, place)),
+             wanted as materialized (select project, priority, count(*) as many from new group by project, priority),
+             last as (insert into turns (project_path, priority, turn) select project, priority, many - 1 + coalesce(
+                    (select min(turn) from legs
+                        where state = 'ready' and legs.priority = wanted.priority and not_before <= $10),
+                    (select max(turn) from turns where turns.priority = wanted.priority), 0)
+                from wanted order by project, priority
+                on conflict (project_path, priority) do update set turn = greatest(excluded.turn, turns.turn + (
+                    select many from wanted where project = excluded.project_path and priority = excluded.priority))
+                returning project_path, priority, turn)
              insert into legs (task, number, stage, state, entry, not_before, priority, needs, pools, turn)
-             select $1, $2, $3, 'ready', $4, $5, $6, $7, $8, turn from own",
+             select task, number, stage, 'ready', entry, not_before, new.priority, needs, pools,
+                turn - many + row_number() over (partition by project, new.priority order by place)
+             from new join wanted using (project, priority)
+                join last on last.project_path = project and last.priority = new.priority",
             &[
-                &leg.place.task,
-                &leg.place.number,
-                &leg.stage,
-                &leg.entry,
-                &leg.not_before.0,
-                &leg.priority,
-                &leg.needs,
-                &leg.pools,
-                &leg.project,
-                &leg.now.0,
+                &column(legs, |leg| leg.place.task),
+                &column(legs, |leg| leg.place.number),
+                &column(legs, |leg| leg.stage),
+                &column(legs, |leg| leg.entry.as_str()),
+                &column(legs, |leg| leg.not_before.0),
+                &column(legs, |leg| leg.priority),
+                &column(legs, |leg| leg.needs.as_str()),
+                &column(legs, |leg| leg.pools.as_str()),
+                &column(legs, |leg| leg.project.as_str()),
+                &now.0,
             ],
         )?;
         Ok(())
     }
 
-    fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched> {
-        const END: &str = "update legs set state = $3, ended = $4, usage = $5, lease_until = null
-             where task = $1 and number = $2 and state = 'running' and fence = $6";
-        const END_UNCLAIMED: &str = "update legs set state = $3, ended = $4, usage = $5
-             where task = $1 and number = $2 and state = 'ready'";
-        match fence {
-            Some(fence) => {
-                self.execute(END, &[&leg.task, &leg.number, &end.state, &end.at.0, &end.usage, &fence])
-            }
-            None => self.execute(END_UNCLAIMED, &[&leg.task, &leg.number, &end.state, &end.at.0, &end.usage]),
-        }
+    fn lock_legs(&mut self, legs: &[Expected]) -> Result<Vec<Expected>> {
+        self.all(
+            "select wanted.task, wanted.number, wanted.fence
+             from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as wanted (task, number, fence)
+             join legs on legs.task = wanted.task and legs.number = wanted.number
+                and (legs.state = 'running' and legs.fence = wanted.fence
+                    or legs.state = 'ready' and wanted.fence is null)
+             order by wanted.task for no key update of legs",
+            &[&column(legs, |leg| leg.task), &column(legs, |leg| leg.number), &column(legs, |leg| leg.fence)],
+            |row| Expected { task: row.get(0), number: row.get(1), fence: row.get(2) },
+        )
+    }
+
+    fn end_legs(&mut self, legs: &[LegEnd]) -> Result<()> {
+        self.execute(
+            "update legs set state = new.state, ended = new.ended, usage = new.usage, lease_until = null
+             from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[])
+                as new (task, number, state, ended, usage)
+             where legs.task = new.task and legs.number = new.number",
+            &[
+                &column(legs, |leg| leg.place.task),
+                &column(legs, |leg| leg.place.number),
+                &column(legs, |leg| leg.state),
+                &column(legs, |leg| leg.at.0),
+                &column(legs, |leg| leg.usage.as_str()),
+            ],
+        )?;
+        Ok(())
     }
 
     fn ask_cancel(&mut self, task: i64) -> Result<()> {
@@ -315,22 +357,20 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     }
 
     /// Appends in one statement with the lock, so that the lock is only held for that statement and the commit.
-    fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()> {
-        fn column<'a, T: 'a>(events: &'a [NewEvent], pick: impl Fn(&'a NewEvent) -> T) -> Vec<T> {
-            events.iter().map(pick).collect()
-        }
+    fn append(&mut self, events: &[NewEvent]) -> Result<()> {
         self.execute(
-            "with told as materialized (select pg_notify($1, $2::bigint::text)),
+            "with told as materialized (select count(pg_notify($1, task::text))
+                    from (select distinct task from unnest($2::bigint[]) as one (task)) as tasks),
                 turn as materialized (select pg_advisory_xact_lock($3))
              insert into events (task, leg, at, category, kind, level, actor, summary, data)
-             select $2::bigint, leg, at, category, kind, level, actor, summary, data
-             from told, turn, unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
-                $10::text[], $11::text[])
-                with ordinality as new (leg, at, category, kind, level, actor, summary, data, place)
+             select task, leg, at, category, kind, level, actor, summary, data
+             from told, turn, unnest($2::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+                $9::text[], $10::text[], $11::text[])
+                with ordinality as new (task, leg, at, category, kind, level, actor, summary, data, place)
              order by place",
             &[
                 &CHANNEL,
-                &task,
+                &column(events, |event| event.task),
                 &EVENTS_LOCK,
                 &column(events, |event| event.leg),
                 &column(events, |event| event.at),

@@ -31,14 +31,14 @@ use std::sync::LazyLock;
 use acquit_core::leg::Hold;
 use acquit_core::store::{Filter, Wanted};
 use acquit_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params, params_from_iter};
 
 use crate::record::{
-    ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns,
-    event_columns, key, leg_columns, list_query,
+    ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, WholeRow,
+    chunk_columns, event_columns, key, leg_columns, list_query, whole_columns,
 };
 use crate::row::{insert, update};
-use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
+use crate::tables::{Blocked, Expected, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
 /// Selects the next leg. Shared with a test: its cost must not grow with the number of past legs.
@@ -74,6 +74,15 @@ impl Rows<'_> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Returns what is found for each of these, in order.
+    pub(super) fn each<K, T>(
+        &self,
+        keys: &[K],
+        find: impl Fn(&Self, &K) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        keys.iter().filter_map(|key| find(self, key).transpose()).collect()
+    }
+
     /// Returns the next number of a counter.
     fn count(&self, name: &str) -> Result<i64> {
         const NEXT: &str = "update counters set value = value + 1 where name = ?1 returning value";
@@ -102,13 +111,16 @@ impl Tables for Rows<'_> {
         Ok(())
     }
 
-    fn lock_task(&mut self, task: i64) -> Result<Option<i64>> {
-        self.one("select version from tasks where id = ?1", [task], |row| row.get(0))
+    fn lock_tasks(&mut self, tasks: &[i64]) -> Result<Vec<(i64, i64)>> {
+        const VERSION: &str = "select id, version from tasks where id = ?1";
+        self.each(tasks, |rows, task| rows.one(VERSION, [task], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
-    fn update_task(&mut self, task: &TaskRow) -> Result<()> {
-        static UPDATE: LazyLock<String> = LazyLock::new(|| update("tasks", TaskRow::CHANGING, '?'));
-        self.execute(&UPDATE, task.sqlite_changing().as_slice())?;
+    fn update_tasks(&mut self, tasks: &[TaskRow]) -> Result<()> {
+        static UPDATE: LazyLock<String> = LazyLock::new(|| update("tasks", TaskRow::CHANGING));
+        for task in tasks {
+            self.execute(&UPDATE, task.sqlite_changing().as_slice())?;
+        }
         Ok(())
     }
 
@@ -118,6 +130,11 @@ impl Tables for Rows<'_> {
 
     fn definition(&mut self, task: i64) -> Result<Option<String>> {
         self.one("select definition from tasks where id = ?1", [task], |row| row.get(0))
+    }
+
+    fn tasks(&mut self, tasks: &[i64]) -> Result<Vec<WholeRow>> {
+        const WHOLE: &str = concat!("select ", whole_columns!(), " from tasks where id = ?1");
+        self.each(tasks, |rows, task| rows.one(WHOLE, [task], WholeRow::of_sqlite))
     }
 
     fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()> {
@@ -164,47 +181,53 @@ impl Tables for Rows<'_> {
         self.all(RELEASED, [], |row| row.get(0))
     }
 
-    fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
-        let turn = self.one(
-            "insert into turns (project_path, priority, turn) select ?1, ?2, coalesce(
-                (select min(turn) from legs where state = 'ready' and priority = ?2 and not_before <= ?3),
-                (select max(turn) from turns where priority = ?2), 0) where true
-             on conflict (project_path, priority) do update set turn = max(turns.turn + 1, excluded.turn)
-             returning turn",
-            params![leg.project, leg.priority, leg.now.0],
-            |row| row.get::<_, i64>(0),
-        )?;
-        self.execute(
-            "insert into legs (task, number, stage, state, entry, not_before, priority, needs, pools, turn)
-             values (?1, ?2, ?3, 'ready', ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                leg.place.task,
-                leg.place.number,
-                leg.stage,
-                leg.entry,
-                leg.not_before.0,
-                leg.priority,
-                leg.needs,
-                leg.pools,
-                turn
-            ],
-        )?;
+    fn insert_legs(&mut self, legs: &[NewLeg<'_>], now: Timestamp) -> Result<()> {
+        for leg in legs {
+            let turn = self.one(
+                "insert into turns (project_path, priority, turn) select ?1, ?2, coalesce(
+                    (select min(turn) from legs where state = 'ready' and priority = ?2 and not_before <= ?3),
+                    (select max(turn) from turns where priority = ?2), 0) where true
+                 on conflict (project_path, priority) do update set turn = max(turns.turn + 1, excluded.turn)
+                 returning turn",
+                params![leg.project, leg.priority, now.0],
+                |row| row.get::<_, i64>(0),
+            )?;
+            self.execute(
+                "insert into legs (task, number, stage, state, entry, not_before, priority, needs, pools, turn)
+                 values (?1, ?2, ?3, 'ready', ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    leg.place.task,
+                    leg.place.number,
+                    leg.stage,
+                    leg.entry,
+                    leg.not_before.0,
+                    leg.priority,
+                    leg.needs,
+                    leg.pools,
+                    turn
+                ],
+            )?;
+        }
         Ok(())
     }
 
-    fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched> {
+    fn lock_legs(&mut self, legs: &[Expected]) -> Result<Vec<Expected>> {
+        const AS_EXPECTED: &str = "select 1 from legs where task = ?1 and number = ?2
+             and (state = 'running' and fence = ?3 or state = 'ready' and ?3 is null)";
+        self.each(legs, |rows, leg| {
+            let key = params![leg.task, leg.number, leg.fence];
+            let found = rows.one(AS_EXPECTED, key, |row| row.get::<_, i64>(0))?;
+            Ok(found.map(|_| *leg))
+        })
+    }
+
+    fn end_legs(&mut self, legs: &[LegEnd]) -> Result<()> {
         const END: &str = "update legs set state = ?3, ended = ?4, usage = ?5, lease_until = null
-             where task = ?1 and number = ?2 and state = 'running' and fence = ?6";
-        const END_UNCLAIMED: &str = "update legs set state = ?3, ended = ?4, usage = ?5
-             where task = ?1 and number = ?2 and state = 'ready'";
-        let common: [&dyn ToSql; 5] = [&leg.task, &leg.number, &end.state, &end.at.0, &end.usage];
-        match fence {
-            Some(fence) => {
-                let [task, number, state, at, usage] = common;
-                self.execute(END, [task, number, state, at, usage, &fence])
-            }
-            None => self.execute(END_UNCLAIMED, common),
+             where task = ?1 and number = ?2";
+        for leg in legs {
+            self.execute(END, params![leg.place.task, leg.place.number, leg.state, leg.at.0, leg.usage])?;
         }
+        Ok(())
     }
 
     fn ask_cancel(&mut self, task: i64) -> Result<()> {
@@ -302,13 +325,13 @@ impl Tables for Rows<'_> {
         )
     }
 
-    fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()> {
+    fn append(&mut self, events: &[NewEvent]) -> Result<()> {
         for event in events {
             self.execute(
                 "insert into events (task, leg, at, category, kind, level, actor, summary, data)
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
-                    task,
+                    event.task,
                     event.leg,
                     event.at,
                     event.category,

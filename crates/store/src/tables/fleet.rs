@@ -17,10 +17,11 @@ pub(crate) trait FleetTables {
     fn delete_worker(&mut self, name: &str, process: &str) -> Result<()>;
     fn workers(&mut self) -> Result<Vec<SeenRow>>;
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingRow>>;
-    /// Returns the needs and the pools of a task by stage.
-    fn demands(&mut self, task: i64) -> Result<Option<(String, String)>>;
-    /// Returns the limit of a pool; `None` if it has none.
-    fn at_once(&mut self, pool: &str) -> Result<Option<i64>>;
+    fn waiting_of(&mut self, task: i64) -> Result<Option<WaitingRow>>;
+    /// Returns ids of tasks, with their needs and their pools by stage.
+    fn demands(&mut self, tasks: &[i64]) -> Result<Vec<(i64, String, String)>>;
+    /// Returns the limits of those of the pools that are known.
+    fn at_once(&mut self, pools: &[&str]) -> Result<Vec<(String, Option<i64>)>>;
     fn set_at_once(&mut self, pool: &str, most: Option<i64>) -> Result<()>;
     /// Lets no leg of a pool be claimed until a time, or longer if that was said before.
     fn pause(&mut self, pool: &str, until: Timestamp) -> Result<()>;
@@ -93,6 +94,7 @@ read_row! {
         not_before: i64,
         needs: String,
         pools: String,
+        cancel: bool,
     }
 }
 
@@ -102,7 +104,8 @@ impl WaitingRow {
         let needs = read(&format!("needs of leg {leg}"), &self.needs)?;
         let pools: Vec<String> = read(&format!("pools of leg {leg}"), &self.pools)?;
         let full = full.iter().find(|full| pools.contains(&full.pool)).cloned();
-        Ok(WaitingLeg { leg, stage: self.stage, not_before: Timestamp(self.not_before), needs, full })
+        let not_before = Timestamp(self.not_before);
+        Ok(WaitingLeg { leg, stage: self.stage, not_before, needs, cancel: self.cancel, full })
     }
 }
 

@@ -32,8 +32,6 @@ pub(crate) trait LedgerTables {
     fn deliver(&mut self, fence: i64, to: &DeliveryRow<'_>) -> Result<()>;
     fn letters(&mut self, limit: u32) -> Result<Vec<LetterRow>>;
     fn next_letter(&mut self, project: &str) -> Result<Option<i64>>;
-    /// Returns tasks with a waiting leg, and when it may be claimed.
-    fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>>;
 }
 
 /// Row of a night.

@@ -7,7 +7,7 @@ use acquit_core::leg::Hold;
 use acquit_core::store::{self, Filter, Wanted};
 use acquit_core::time::Timestamp;
 
-use crate::record::{ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
+use crate::record::{ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow, WholeRow};
 use crate::tx_error::Result;
 
 mod fleet;
@@ -28,12 +28,15 @@ pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     /// Reserves a number for a new task.
     fn reserve(&mut self) -> Result<i64>;
     fn insert_task(&mut self, task: &TaskRow, definition: &DefinitionRow) -> Result<()>;
-    /// Returns the task's version, and locks the task against changes by others until the end of the transaction.
-    fn lock_task(&mut self, task: i64) -> Result<Option<i64>>;
-    fn update_task(&mut self, task: &TaskRow) -> Result<()>;
+    /// Locks tasks against changes by others until the end of the transaction, in the order of their ids. Returns the
+    /// ids and versions of those that exist.
+    fn lock_tasks(&mut self, tasks: &[i64]) -> Result<Vec<(i64, i64)>>;
+    fn update_tasks(&mut self, tasks: &[TaskRow]) -> Result<()>;
     /// Returns the task's body.
     fn task(&mut self, task: i64) -> Result<Option<String>>;
     fn definition(&mut self, task: i64) -> Result<Option<String>>;
+    /// Returns those of the tasks that exist.
+    fn tasks(&mut self, tasks: &[i64]) -> Result<Vec<WholeRow>>;
     /// Replaces the definition of a task.
     fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()>;
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>>;
@@ -47,9 +50,12 @@ pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     /// Returns the tasks that wait for a task which no longer fixes their failure.
     fn released(&mut self) -> Result<Vec<i64>>;
 
-    fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()>;
-    /// Ends a leg that runs with the fence, or without a fence a leg that is not claimed.
-    fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched>;
+    /// Inserts legs of different tasks and gives each its turn. Those that are due by now say whose turn it is.
+    fn insert_legs(&mut self, legs: &[NewLeg<'_>], now: Timestamp) -> Result<()>;
+    /// Returns those of the legs that are as expected. They stay so until the end of the transaction.
+    fn lock_legs(&mut self, legs: &[Expected]) -> Result<Vec<Expected>>;
+    /// Ends legs that are locked.
+    fn end_legs(&mut self, legs: &[LegEnd]) -> Result<()>;
     /// Marks the active leg for cancellation and makes it due, however long it was to wait: the process that claims it
     /// ends it.
     fn ask_cancel(&mut self, task: i64) -> Result<()>;
@@ -65,7 +71,7 @@ pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     fn running(&mut self) -> Result<Vec<LegRow>>;
 
     /// Appends at least one event and notifies those who wait. Must be the last operation of a transaction.
-    fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()>;
+    fn append(&mut self, events: &[NewEvent]) -> Result<()>;
     fn events(&mut self, task: Option<i64>, after: i64, limit: u32) -> Result<Vec<EventRow>>;
     /// Notifies those who wait of a change without an event.
     fn announce(&mut self, task: i64) -> Result<()>;
@@ -135,13 +141,28 @@ pub(crate) struct NewLeg<'a> {
     /// The names of its pools, as JSON.
     pub(crate) pools: String,
     /// Path of its project, which it takes a turn of.
-    pub(crate) project: &'a str,
-    /// Now: legs that are due by then say whose turn it is.
-    pub(crate) now: Timestamp,
+    pub(crate) project: String,
+}
+
+/// A leg as a writer expects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Expected {
+    pub(crate) task: i64,
+    pub(crate) number: i64,
+    /// It runs with this fence; without one, nobody has claimed it.
+    pub(crate) fence: Option<i64>,
+}
+
+impl Expected {
+    pub(crate) fn of(leg: acquit_core::ids::LegId, hold: Option<Hold>) -> Self {
+        let Place { task, number } = leg.into();
+        Self { task, number, fence: hold.map(|hold| hold.fence.0) }
+    }
 }
 
 /// The end of a leg, as stored in its row.
 pub(crate) struct LegEnd {
+    pub(crate) place: Place,
     pub(crate) state: &'static str,
     pub(crate) at: Timestamp,
     pub(crate) usage: String,

@@ -86,9 +86,11 @@ pub fn the_next_leg_needs_what_its_stage_does(place: &Place) {
     end(&mut *store, &first, passed()).unwrap();
     let waiting = store.waiting(9).unwrap();
     assert_eq!((waiting.len(), &waiting[0].needs), (1, &vec![label("gpu"), repository()]));
+    assert_eq!(store.waiting_of(first.task.id()).unwrap().as_ref(), waiting.first());
     assert!(store.claim(Wanted::By("plain", None), &owner(1), LEASE).unwrap().is_none());
     assert!(store.claim(Wanted::By("gpu", None), &owner(1), LEASE).unwrap().is_some());
     assert_eq!(store.waiting(9).unwrap(), []);
+    assert_eq!(store.waiting_of(first.task.id()).unwrap(), None);
 }
 
 pub fn a_name_belongs_to_one_living_worker(place: &Place) {

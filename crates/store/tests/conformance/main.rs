@@ -6,6 +6,7 @@
     reason = "a test says in its name what it shows, and fails where it is wrong"
 )]
 
+mod batches;
 mod blocking;
 mod cancelling;
 mod claims;
@@ -77,6 +78,12 @@ suite! {
         a_hold_is_good_for_its_own_leg_only,
         a_running_leg_ends_only_by_its_holder,
         an_unclaimed_leg_can_be_ended_without_a_hold;
+    batches:
+        many_steps_are_done_as_each_would_be_alone,
+        a_step_that_is_refused_writes_nothing_and_hinders_no_other,
+        two_that_declare_the_same_legs_lost_share_them,
+        legs_that_become_ready_together_take_turns_by_project,
+        tasks_are_read_together_and_one_that_is_damaged_keeps_no_other;
     cancelling:
         a_running_leg_hears_of_its_cancellation,
         a_delayed_leg_that_is_cancelled_can_be_claimed_at_once_to_end_it,

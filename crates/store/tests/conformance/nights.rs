@@ -186,10 +186,10 @@ pub fn legs_that_wait_are_told_in_the_order_of_their_claims(place: &Place) {
     let mut store = place.open();
     let (late, urgent) = (create(&mut *store, "late", 0), create(&mut *store, "urgent", 5));
     let tasks = |store: &mut dyn acquit_core::store::Store| -> Vec<TaskId> {
-        store.ready(9).unwrap().into_iter().map(|ready| ready.task).collect()
+        store.waiting(9).unwrap().into_iter().map(|waiting| waiting.leg.task).collect()
     };
     assert_eq!(tasks(&mut *store), [urgent.id(), late.id()]);
-    assert_eq!(store.ready(1).unwrap()[0].not_before, START);
+    assert_eq!(store.waiting(1).unwrap()[0].not_before, START);
     claim(&mut *store);
     assert_eq!(tasks(&mut *store), [late.id()]);
 }

@@ -198,7 +198,7 @@ fn create(cx: &mut Context<'_>, _: &At, new: CreateTask) -> Result<Task, Problem
     let origin = Origin { source, project, id, category: None, metadata: BTreeMap::new(), by };
     let task = cx.app.create_from(cx.store, &wish, origin)?;
     if run {
-        drive::start(cx.app, task.id())?;
+        drive::start(cx.app, task.id(), drive::Start::Wished)?;
     }
     shown(cx, task.id())
 }

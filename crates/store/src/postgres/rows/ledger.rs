@@ -137,13 +137,4 @@ impl<C: GenericClient> LedgerTables for Rows<'_, C> {
             |row| row.get(0),
         )
     }
-
-    fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>> {
-        self.all(
-            "select task, not_before from legs where state = 'ready'
-             order by priority desc, not_before, task, number limit $1",
-            &[&i64::from(limit)],
-            |row| (row.get(0), row.get(1)),
-        )
-    }
 }

@@ -40,13 +40,25 @@ impl FleetTables for Rows<'_> {
         self.all(WAITING, params![&i64::from(limit)], WaitingRow::of_sqlite)
     }
 
-    fn demands(&mut self, task: i64) -> Result<Option<(String, String)>> {
-        const DEMANDS: &str = "select needs, pools from tasks where id = ?1";
-        self.one(DEMANDS, params![&task], |row| Ok((row.get(0)?, row.get(1)?)))
+    fn waiting_of(&mut self, task: i64) -> Result<Option<WaitingRow>> {
+        const OF: &str = concat!(
+            "select ",
+            waiting_columns!(),
+            " from legs where state in ('ready', 'running') and state = 'ready' and task = ?1"
+        );
+        self.one(OF, params![&task], WaitingRow::of_sqlite)
     }
 
-    fn at_once(&mut self, pool: &str) -> Result<Option<i64>> {
-        Ok(self.one("select at_once from pools where name = ?1", params![&pool], |row| row.get(0))?.flatten())
+    fn demands(&mut self, tasks: &[i64]) -> Result<Vec<(i64, String, String)>> {
+        const DEMANDS: &str = "select id, needs, pools from tasks where id = ?1";
+        self.each(tasks, |rows, task| {
+            rows.one(DEMANDS, [task], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        })
+    }
+
+    fn at_once(&mut self, pools: &[&str]) -> Result<Vec<(String, Option<i64>)>> {
+        const LIMIT: &str = "select name, at_once from pools where name = ?1";
+        self.each(pools, |rows, pool| rows.one(LIMIT, [pool], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     fn set_at_once(&mut self, pool: &str, most: Option<i64>) -> Result<()> {

@@ -141,13 +141,4 @@ impl LedgerTables for Rows<'_> {
             |row| row.get(0),
         )
     }
-
-    fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>> {
-        self.all(
-            "select task, not_before from legs where state = 'ready'
-             order by priority desc, not_before, task, number limit ?1",
-            [limit],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-    }
 }
