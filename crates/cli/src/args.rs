@@ -583,11 +583,9 @@ pub enum Verb {
         passed_on: Option<i64>,
     },
 }
-
 fn network(text: &str) -> Result<acquit_core::sandbox::Network, &'static str> {
     acquit_core::sandbox::Network::from_name(text).ok_or("must be off, model or open")
 }
-
 /// A kind of configuration file.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Form {
@@ -596,7 +594,6 @@ pub enum Form {
     /// `.acquit/workflows/*.toml`.
     Workflow,
 }
-
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
