@@ -218,6 +218,9 @@ pub struct Filter {
     pub limit: u32,
 }
 
+/// A task with its definition.
+pub type Defined = (Task, Arc<Definition>);
+
 /// acquit's database.
 pub trait Store: Ledger + Fleet {
     /// Returns the id that distinguishes this store from all others. It is assigned once, on creation.
@@ -237,7 +240,7 @@ pub trait Store: Ledger + Fleet {
     fn definition(&mut self, id: TaskId) -> Result<Definition>;
 
     /// Returns those of these tasks that exist, with their definitions. One that cannot be read is an error of its own.
-    fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<(Task, Arc<Definition>)>>>;
+    fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<Defined>>>;
 
     /// Lists tasks.
     fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>>;

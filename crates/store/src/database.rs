@@ -14,7 +14,7 @@ use acquit_core::event::Event;
 use acquit_core::fingerprint::Fingerprint;
 use acquit_core::ids::{BadId, Fence, LegId, StoreId, TaskId};
 use acquit_core::leg::{Hold, Leg, Owner};
-use acquit_core::store::{Claim, Commit, Error, Filter, Lease, Note, Pulse, Result, Store, Wanted};
+use acquit_core::store::{Claim, Commit, Defined, Error, Filter, Lease, Note, Pulse, Result, Store, Wanted};
 use acquit_core::task::{Actor, Summary, Task};
 use acquit_core::time::Timestamp;
 
@@ -74,7 +74,7 @@ impl<B: Backend> Store for Database<B> {
         self.read("give a task's definition", |tables| definition(tables, id))
     }
 
-    fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<(Task, Arc<Definition>)>>> {
+    fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<Defined>>> {
         let ids: Vec<i64> = ids.iter().copied().map(key).collect();
         self.read("give tasks", |tables| {
             let mut definitions = Definitions::default();
