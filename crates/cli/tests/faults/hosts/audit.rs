@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acquit_core::leg::Ending;
+use acquit_core::leg::{Ending, Purpose};
 use acquit_core::task::Task;
 use acquit_testkit::history::History;
 
@@ -36,7 +36,7 @@ fn ends(fleet: &Fleet<'_>, tasks: u32) {
 }
 
 /// Returns how many legs were lost, and the lines that each task's agents have written: one for each stage, and one more
-/// where a gate was killed, because an agent goes on from work that was rejected.
+/// where a gate was killed, because an agent goes on from work that was rejected. No agent runs where gates alone run again.
 fn legs(fleet: &Fleet<'_>, tasks: u32) -> (usize, Vec<String>) {
     let rows = fleet.pair.client().query("select body from tasks order by id", &[]).expect("tasks");
     assert_eq!(rows.len(), tasks as usize);
@@ -47,17 +47,20 @@ fn legs(fleet: &Fleet<'_>, tasks: u32) -> (usize, Vec<String>) {
         let (mut stages, mut written) = (Vec::new(), Vec::new());
         let mut cost = 0;
         for past in &task.past {
+            let wrote = !matches!(past.entry.purpose, Purpose::Recheck { .. });
             match &past.ending {
                 Ending::Lost { .. } => lost += 1,
                 // It waited for the merge queue.
                 Ending::Held { .. } => {}
                 Ending::Passed { outcome } => {
                     stages.push(format!("{} {}", past.entry.stage, outcome.name));
-                    written.push(past.entry.stage.as_str());
+                    written.extend(wrote.then_some(past.entry.stage.as_str()));
                     cost += past.usage.cost_micros.unwrap_or(0);
                 }
                 // Its gate was killed.
-                Ending::Rejected { .. } if fleet.kills => written.push(past.entry.stage.as_str()),
+                Ending::Rejected { .. } if fleet.kills => {
+                    written.extend(wrote.then_some(past.entry.stage.as_str()));
+                }
                 // Its agent was killed.
                 Ending::Failed { .. } if fleet.kills => {}
                 other => panic!("{}: {other:?}", task.id()),
