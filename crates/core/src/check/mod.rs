@@ -1,7 +1,8 @@
-//! Checks that look at a change instead of running it: what was done to the tests, to the settings, to secrets.
+//! Checks that read a change instead of running it: what it does to tests, settings and secrets.
 //!
-//! Each is a function from a parsed change and its settings to findings. A finding names the file and the line, and shows the
-//! evidence, so that a person can judge it without the repository and an agent can mend it without a search.
+//! Each check is a function from a parsed change and its settings to findings. A finding names the file and the line
+//! and shows the evidence, so that a person can judge it without the repository and an agent can fix it without a
+//! search.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! Whether a change is shown to do what its tests say: red without it, green with it, and nothing else broken.
+//! Decides whether tests prove a change: red without it, green with it, and nothing else broken.
 //!
-//! The harness runs the tests on three trees — the base, the base with the tests of the change, the change — and this module
-//! says what follows from what it saw. It is a pure function of the results, so that each case can be shown in a table.
+//! The harness runs the tests on three trees (the base, the base with the tests of the change, and the change), and
+//! this module draws the conclusion. It is a pure function of the results, so tests can cover each case in a table.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! How each test ended, read from what a runner left.
+//! How each test ended, read from the report of a runner.
 //!
-//! Reports are written by programs that run the code of a hostile change. So the readers are bounded in size, number and
-//! depth, never panic, and take what they cannot read for missing. What a report says is believed as far as a test can be
-//! believed at all; the harness adds what a report cannot forge: that it is new, and that it agrees with the exit code.
+//! Reports come from programs that run the code of a hostile change. So the readers limit size, number and depth, never
+//! panic, and treat what they cannot parse as missing. A report can be wrong about a test; the harness adds what a
+//! report cannot forge: that the file is new, and that it agrees with the exit code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -1,9 +1,10 @@
 //! Many machines on one store: what a machine sends to others, and what a worker needs to run a leg without a checkout.
 //!
 //! The store carries it, in parcels. When a task is created, its base commit is sent, with everything it needs that the
-//! store does not have ([`send_base`]). A worker whose user has named the host of the remote fetches that from there. Before its handoff, a leg sends its commits and files (`send_leg`). The
-//! handoff comes after that, so the machine that claims the next leg finds both. A leg starts by receiving what its
-//! machine lacks ([`receive`]). Git checks packs when they arrive, and only the holder of a leg can send for it.
+//! store does not have ([`send_base`]). A worker whose user has named the host of the remote fetches that from there.
+//! Before its handoff, a leg sends its commits and files (`send_leg`). The handoff comes after that, so the machine
+//! that claims the next leg finds both. A leg starts by receiving what its machine lacks ([`receive`]). Git checks
+//! packs when they arrive, and only the holder of a leg can send for it.
 //!
 //! Secrets are never sent: files are redacted, commits are searched before they count as work, and a worker resolves
 //! secrets only from its own configuration ([`worker_definition`]).

@@ -1,4 +1,4 @@
-//! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
+//! Gates: check the work, and describe each failure to the agent or person who fixes it.
 
 use acquit_core::failure::{Failure, kind};
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};

@@ -1,11 +1,11 @@
-//! Dilution: a change that makes the tests, the lints or the pipeline say less than before.
+//! Dilution: a change that makes tests, lints or the pipeline weaker than before.
 //!
-//! An agent that must get to green has two ways, and this check closes the second. It compares the tests before and after,
-//! one by one, and reads the settings that decide what counts as green. It does not ask why: a task that is meant to
-//! remove a test says so, and everything else is shown with the line that proves it.
+//! An agent that needs green tests can fix the code or weaken the tests. This check rejects the second. It compares the
+//! tests before and after, one by one, and reads the settings that decide what passes. It does not ask for reasons: a
+//! task that is meant to remove a test says so. Each finding shows the line that proves it.
 //!
-//! What is not dilution: a test that moved to another file, has another name but does the same, or asserts as much in
-//! other words.
+//! These are not dilution: a test that moved to another file, a test with another name that does the same, and a test
+//! that asserts as much in other words.
 
 mod balance;
 mod commands;

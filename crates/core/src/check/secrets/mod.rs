@@ -1,12 +1,12 @@
-//! Secrets in what was committed: keys in the shapes that providers give them, private keys, passwords in addresses, and
-//! values of high entropy that are assigned to names such as `api_key`.
+//! Finds secrets in commits: keys in the formats of providers, private keys, passwords in URLs, and values of high
+//! entropy that are assigned to names such as `api_key`.
 //!
-//! Every commit of the work is looked at, because what a later commit takes out again is in the history all the same. No
-//! finding shows a secret: its kind, its first characters and its length are enough to find it.
+//! The check reads every commit of the work, because a secret that a later commit removes is still in the history. No
+//! finding shows the secret: its kind, first characters and length are enough to locate it.
 //!
-//! A line with the marker `acquit:allow-secret` is noted instead of rejected where only the entropy spoke against it. The
-//! agent could have written the marker itself, so a key in the shape of a provider is never excused by it; the
-//! gate's own `allow` is for that.
+//! A line with the marker `acquit:allow-secret` is reported instead of rejected if entropy is the only evidence. The
+//! agent could have written the marker, so it never excuses a key in the format of a provider. Use the gate's own
+//! `allow` for that.
 
 mod entropy;
 mod examples;
