@@ -82,8 +82,8 @@ fn gone(runtime: &Runtime, leg: &Leg, lease: Lease) -> Option<String> {
     (lease == Lease::Expired).then(|| format!("no sign of life from {} in time", owner.host))
 }
 
-/// Ends the harness of a lost leg, if it is a process of this machine that was only stopped. The store rejects its
-/// writes in any case.
+/// Ends the harness of a leg whose lease is over, if it is a process of this machine that is stopped. It holds the
+/// workspace, and has nothing that would be lost: another harness takes its leg over.
 fn end_replaced(runtime: &Runtime, leg: &Leg) {
     let Some(owner) = leg.owner.as_ref().filter(|owner| owner.host == runtime.host) else { return };
     let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
@@ -132,20 +132,22 @@ fn declare_lost(runtime: &Runtime, store: &mut dyn Store, gone: &[(Leg, String)]
             lost.push(Lost { leg, hold: Hold { leg: leg.id, fence }, task, changes });
         }
     }
+    // Before the commit: afterwards nobody looks at these legs again.
+    lost.iter().for_each(|lost| end_replaced(runtime, lost.leg));
     let commits: Vec<Commit<'_>> = lost.iter().map(Lost::commit).collect();
     let holds: Vec<Hold> = lost.iter().map(|lost| lost.hold).collect();
     let end = || store.commit_all(&commits);
     let answers = fault::all_held(&runtime.environment, Act::End, &holds, end)?;
+    fault::point("lost", &runtime.environment);
     let mut count = 0;
-    for (lost, answer) in lost.iter().zip(answers) {
+    for answer in answers {
         match answer {
             Ok(task) => {
                 count += 1;
-                end_replaced(runtime, lost.leg);
-                crate::ended::clean_up(runtime, store, &task)?;
+                unread = unread.or(crate::ended::clean_up(runtime, store, &task).err());
             }
             Err(Error::Conflict(_) | Error::Fenced(_)) => {}
-            Err(error) => return Err(error),
+            Err(error) => unread = Some(error),
         }
     }
     unread.map_or(Ok(count), Err)

@@ -118,6 +118,42 @@ fn a_harness_that_is_stopped_for_longer_than_its_lease_is_replaced_and_ended() {
 }
 
 #[test]
+fn no_harness_that_was_stopped_for_too_long_stays_when_the_daemon_that_replaces_it_is_killed() {
+    let sandbox = sandbox();
+    sandbox.acquit(&["task", "add", "Do more"]).must(0);
+    let daemon = sandbox.start(&["serve"]);
+    let owners = || -> Option<Vec<u32>> {
+        let legs = ["T-1", "T-2"].map(|task| {
+            let legs = sandbox.acquit(&["task", "show", task, "--json"]).must(0).json()["legs"].clone();
+            serde_json::from_value::<Vec<acquit_core::leg::Leg>>(legs).unwrap()
+        });
+        legs.iter().map(|legs| Some(legs.first()?.owner.as_ref()?.pid)).collect()
+    };
+    let harnesses = until("both run", owners);
+    until_file(&sandbox.place("began"));
+    daemon.signal(Signal::KILL);
+    daemon.wait();
+    for pid in &harnesses {
+        crate::common::processes::signal(*pid, Signal::STOP);
+    }
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    assert_eq!(store.execute("update legs set lease_until = 1 where state = 'running'", []).unwrap(), 2);
+    let marker = sandbox.place("marker");
+    let mut daemon = sandbox.command(&["serve", "--once"]);
+    daemon.env("ACQUIT_FAULT", format!("lost:1:{}", marker.display()));
+    assert!(!daemon.output().unwrap().status.success(), "it is killed right after its commit");
+    until("both harnesses are ended", || {
+        harnesses.iter().all(|pid| crate::common::processes::is_over(*pid)).then_some(())
+    });
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    for task in ["T-1", "T-2"] {
+        let legs = sandbox.acquit(&["task", "show", task, "--json"]).must(0).json()["legs"].clone();
+        assert_eq!((&legs[0]["state"], &legs[1]["state"]), (&"lost".into(), &"passed".into()), "{legs}");
+    }
+}
+
+#[test]
 fn a_task_whose_harness_cannot_be_started_keeps_no_other_from_its_turn() {
     let sandbox = sandbox();
     sandbox.acquit(&["task", "add", "Do more"]).must(0);
