@@ -168,3 +168,66 @@ fn a_worker_takes_from_the_store_only_what_the_remote_does_not_have() {
     worker.wait().must(0);
     sandbox.acquit(&["run", "T-1"]).must(0).said("T-1 is done");
 }
+
+#[test]
+fn a_parcel_that_cannot_be_taken_keeps_no_other_task_from_its_worker() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WORKS).with("ACQUIT_STORE", database.url.clone());
+    let forge = Forge::start(Dialect::GitHub);
+    forge.project("acme/widget", sandbox.repo.path());
+    forge.allow(TOKEN, "ada", Rights::Read);
+    clone_of(&sandbox, &forge.url("acme/widget"));
+    let pushed = sandbox.repo.git(&["rev-parse", "HEAD"]);
+    sandbox.repo.write("one.txt", "not pushed\n");
+    sandbox.repo.commit("not pushed");
+    sandbox.acquit(&["task", "add", "One"]).must(0);
+    // Like a parcel that builds on a commit of the remote that only the first task fetches.
+    assert_eq!(database.execute("update parcel_parts set data = 'damaged'"), 1);
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    sandbox.repo.git(&["reset", "--quiet", "--hard", &pushed]);
+    sandbox.repo.write("two.txt", "not pushed either\n");
+    sandbox.repo.commit("not pushed either");
+    sandbox.acquit(&["task", "add", "Two"]).must(0);
+    let one = Machine::new(&sandbox, &database, "one", &named(&forge, TOKEN));
+    let worker = one.worker(&[]);
+    until("the delivery waits", || waits_at(&one).filter(|(stage, _)| stage == "deliver"));
+    worker.signal(Signal::TERM);
+    worker.wait().must(0);
+    sandbox.acquit(&["run", "T-2"]).must(0).said("T-2 is done");
+}
+
+#[test]
+fn a_fetch_removes_what_killed_fetches_left_and_runs_alone() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WORKS).with("ACQUIT_STORE", database.url.clone());
+    let forge = Forge::start(Dialect::GitHub);
+    forge.project("acme/widget", sandbox.repo.path());
+    forge.allow(TOKEN, "ada", Rights::Read);
+    clone_of(&sandbox, &forge.url("acme/widget"));
+    let one = Machine::new(&sandbox, &database, "one", &named(&forge, TOKEN));
+    let runs_a_leg = |title: &str| {
+        sandbox.acquit(&["task", "add", title]).must(0);
+        let worker = one.worker(&[]);
+        until("the delivery waits", || waits_at(&one).filter(|(stage, _)| stage == "deliver"));
+        worker.signal(Signal::TERM);
+        worker.wait().must(0);
+    };
+    runs_a_leg("One");
+    sandbox.acquit(&["run", "T-1"]).must(0);
+    let stores = std::fs::read_dir(one.place("acquit/worker/repositories")).unwrap().flatten();
+    let mut copies = stores.flat_map(|store| std::fs::read_dir(store.path()).unwrap().flatten());
+    let copy = copies.find(|copy| copy.path().is_dir()).unwrap().path();
+    assert!(copy.with_extension("lock").is_file(), "fetches take turns");
+    let half = copy.join("objects/pack/tmp_pack_half");
+    std::fs::write(&half, "half a pack").unwrap();
+    let touched = sandbox.program("touch").args(["-d", "1 hour ago"]).arg(&half).status().unwrap();
+    assert!(touched.success());
+    // Something new at the remote, which the worker fetches.
+    sandbox.repo.write("new.txt", "pushed\n");
+    sandbox.repo.commit("pushed");
+    forge.project("acme/widget", sandbox.repo.path());
+    sandbox.repo.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    runs_a_leg("Two");
+    assert!(!half.exists());
+    sandbox.acquit(&["run", "T-2"]).must(0).said("T-2 is done");
+}

@@ -1,5 +1,9 @@
 //! Fetches pull requests into private refs of the user's repository. The user's branches, tags and remotes stay as they
-//! are, and nothing is checked out.
+//! are, and nothing is checked out. Also fetches single commits into a worker's copy of a repository.
+
+use std::time::Duration;
+
+use super::mirror::clear_halves;
 
 use super::push::Way;
 use super::{CommitId, Error, Git, Source, is_ref_name};
@@ -9,6 +13,10 @@ const REQUESTS: &str = "refs/acquit/requests/";
 
 /// Prefix of the refs that keep what a worker fetched.
 const FETCHED: &str = "refs/acquit/fetched/";
+
+/// Age at which a partial pack without writes is abandoned. Shorter than for a mirror, because a worker tries again every
+/// half minute. Longer than any other call of git that adds packs to the copy meanwhile.
+const HALF: Duration = Duration::from_mins(15);
 
 /// What git finds wrong with commits and trees of many old repositories. None of it leads anywhere.
 const HARMLESS: [&str; 5] = [
@@ -53,8 +61,16 @@ impl Source {
     }
 
     /// Fetches one commit with its history, by its id. Objects are checked as they arrive: nothing that is damaged or
-    /// incomplete stays. A ref keeps what was fetched, so that the next fetch brings only what is new.
+    /// incomplete stays. A ref keeps what was fetched, so that the next fetch brings only what is new. One fetch at a time
+    /// writes to the repository, and it removes the partial packs of earlier ones that were killed.
     pub fn fetch_commit(&self, git: &Git, way: &Way<'_>, commit: &CommitId) -> Result<(), Error> {
+        let place = self.git_dir();
+        let _lock = git.lock(&place.with_extension("lock"))?;
+        if self.resolve(git, commit.as_str())?.is_some() {
+            return Ok(());
+        }
+        let packs = place.join("objects/pack");
+        clear_halves(&packs, HALF).map_err(|source| Error::Path { path: packs, source })?;
         // A bounded number of refs: the last fetches tell the remote what is here.
         let to = format!("{FETCHED}{}", &commit.as_str()[..2]);
         self.clear_stale_locks([to.as_str()]);
@@ -67,11 +83,11 @@ impl Source {
         for old in HARMLESS {
             call = call.set(format!("fetch.fsck.{old}=ignore"));
         }
-        call.args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
+        let call = call
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
             .args(["--no-recurse-submodules", "--no-write-commit-graph", "--", way.url])
-            .arg(format!("+{commit}:{to}"))
-            .run()
-            .map(drop)
+            .arg(format!("+{commit}:{to}"));
+        Git::within_size(place, || call.run().map(drop))
     }
 
     /// Resolves `head` and its merge base with `onto`. Both are names that git understands.

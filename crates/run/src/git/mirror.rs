@@ -81,7 +81,7 @@ impl Git {
         let _lock = self.lock(&place.with_extension("lock"))?;
         if place.join("HEAD").is_file() {
             clear_locks(&place).map_err(at(&place))?;
-            clear_halves(&place.join("objects/pack")).map_err(at(&place))?;
+            clear_halves(&place.join("objects/pack"), HALF).map_err(at(&place))?;
             self.bounded(&place, way)?;
             return Ok(place);
         }
@@ -102,7 +102,12 @@ impl Git {
 
     /// Updates a mirror. If the data is too large, leaves nothing behind.
     fn bounded(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
-        let fetched = self.follow(place, way);
+        Self::within_size(place, || self.follow(place, way))
+    }
+
+    /// Fetches into a repository. If the data is too large, leaves nothing behind.
+    pub(super) fn within_size(place: &Path, fetch: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        let fetched = fetch();
         let largest = getrlimit(Resource::Fsize).current;
         match (&fetched, largest) {
             // Git only reports that the process which writes the pack died.
@@ -114,7 +119,7 @@ impl Git {
     }
 
     /// Takes the write lock of a mirror. Waits as long as another update may take.
-    fn lock(&self, path: &Path) -> Result<File, Error> {
+    pub(super) fn lock(&self, path: &Path) -> Result<File, Error> {
         let at = |source| Error::Path { path: path.to_owned(), source };
         let file = File::options().create(true).truncate(false).write(true).open(path).map_err(at)?;
         let begun = Instant::now();
@@ -187,11 +192,12 @@ fn clear_full(packs: &Path, limit: u64) -> bool {
     !halves.is_empty()
 }
 
-/// Removes partial packs of killed fetches: they take as much space as what had arrived.
-fn clear_halves(packs: &Path) -> io::Result<()> {
+/// Removes partial packs of killed fetches to which nothing was written for a while: they take as much space as what had
+/// arrived.
+pub(super) fn clear_halves(packs: &Path, abandoned: Duration) -> io::Result<()> {
     for entry in fs::read_dir(packs)?.flatten() {
         let half = entry.file_name().to_string_lossy().starts_with("tmp_");
-        if half && age(&entry.path()).is_some_and(|age| age > HALF) {
+        if half && age(&entry.path()).is_some_and(|age| age > abandoned) {
             fs::remove_file(entry.path())?;
         }
     }
