@@ -123,3 +123,48 @@ fn a_task_that_is_tried_again_after_a_cleanup_is_sent_again() {
     worker.signal(Signal::TERM);
     worker.wait().must(0);
 }
+
+#[test]
+fn what_workers_left_comes_home_also_after_the_store_was_moved_to_one_machine() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell_by(CONFIG, KEPT, MAKES).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let one = Machine::new(&sandbox, &database, "one", "");
+    let worker = one.worker(&["--labels", "a"]);
+    until("the task is over", || (sandbox.task().state.word() == "done").then_some(()));
+    worker.signal(Signal::TERM);
+    worker.wait().must(0);
+    let moved = sandbox.place("moved.db").to_string_lossy().into_owned();
+    sandbox.acquit(&["store", "move", &moved]).must(0);
+    let sandbox = sandbox.with("ACQUIT_STORE", moved.clone());
+    sandbox.acquit(&["clean"]).must(0);
+    let left = acquit_store::open(&Location::parse(&moved), Clock::System).unwrap().held().unwrap();
+    assert_eq!(left, []);
+    let notes = std::fs::read_to_string(sandbox.leg_file(1, "out/notes.md")).unwrap();
+    assert_eq!(notes, "what was found\n");
+    assert!(sandbox.leg_file(1, "output.log").is_file());
+}
+
+#[test]
+fn a_task_that_a_newer_acquit_wrote_keeps_no_other_from_being_cleaned_up() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell_by(CONFIG, KEPT, MAKES).with("ACQUIT_STORE", database.url.clone());
+    for title in ["One", "Two", "Three"] {
+        sandbox.acquit(&["task", "add", title]).must(0);
+    }
+    let one = Machine::new(&sandbox, &database, "one", "");
+    let worker = one.worker(&["--labels", "a"]);
+    until("the tasks are over", || {
+        let done = "select count(*) from tasks where state = 'done'";
+        (acquit_testkit::postgres::number(&database.url, done).unwrap() == 3).then_some(())
+    });
+    worker.signal(Signal::TERM);
+    worker.wait().must(0);
+    sandbox.acquit(&["task", "add", "Four"]).must(0);
+    let newer = "update tasks set definition = regexp_replace(definition, '\"form\":[0-9]+', '\"form\":99') \
+                 where id in (1, 4)";
+    assert_eq!(database.execute(newer), 2);
+    let all = told(&sandbox.acquit(&["clean", "--json"]).must(0).json());
+    let word = |task: &str| all.iter().find(|one| one.0 == task).unwrap().1.clone();
+    assert_eq!([word("T-1"), word("T-2"), word("T-3")], ["stays", "removed", "removed"], "{all:?}");
+}

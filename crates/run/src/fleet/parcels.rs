@@ -262,15 +262,20 @@ pub fn receive(
         return Ok(());
     }
     let parcels = store.parcels(&Parcels::Objects(key.to_owned(), task))?;
-    receive_all(runtime, store, source, &parcels)?;
+    let received = receive_all(runtime, store, source, &parcels);
+    if let Err(error @ Error::Store(_)) = received {
+        return Err(error);
+    }
     let there = present(&runtime.git, source, wanted.clone())?;
     let missing = wanted.into_iter().find(|commit| !there.contains(commit));
     missing.map_or(Ok(()), |commit| {
+        received?;
         Err(Error::Missing { commit: commit.to_string(), repository: key.to_owned() })
     })
 }
 
-/// Adds the objects of parcels to a repository, oldest first, unless they are already there.
+/// Adds the objects of parcels to a repository, oldest first, unless they are already there. A parcel that builds on what
+/// only a remote has may be about another task, so the others are still added; the first error is returned at the end.
 pub(super) fn receive_all(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -278,6 +283,7 @@ pub(super) fn receive_all(
     parcels: &[StoredParcel],
 ) -> Result<(), Error> {
     let there = present(&runtime.git, source, tips(parcels))?;
+    let mut received = Ok(());
     for stored in parcels {
         let all = tips(std::slice::from_ref(stored));
         if all.iter().all(|tip| there.contains(tip)) {
@@ -285,16 +291,19 @@ pub(super) fn receive_all(
         }
         let data = whole(store, stored)?;
         let take = source.call(&runtime.git, "index-pack").args(["--strict", "--stdin"]).input(data);
-        take.run().map_err(Error::git("take objects from the store"))?;
+        let taken = take.run().map(drop).map_err(Error::git("take objects from the store"));
+        received = received.and(taken);
     }
-    Ok(())
+    received
 }
 
-/// Fetches the files of a task's legs from other machines, unless they are already here.
+/// Fetches the files of a task's legs from other machines, unless they are already here. Only a shared store is asked.
 pub fn fetch_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Result<(), Error> {
-    if !runtime.shared {
-        return Ok(());
-    }
+    if runtime.shared { take_files(runtime, store, task) } else { Ok(()) }
+}
+
+/// Fetches the files of a task's legs, also from a store that was shared before it was moved to this machine.
+pub(super) fn take_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Result<(), Error> {
     for stored in store.parcels(&Parcels::Files(task))? {
         let (Some(leg), Content::File { path }) = (stored.parcel.leg, &stored.parcel.content) else {
             continue;

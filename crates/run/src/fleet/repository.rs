@@ -13,7 +13,7 @@ use acquit_core::store::Store;
 
 use super::Error;
 use super::parcels::{present, receive_all};
-use crate::forge::Address;
+use crate::forge::{Address, Transport, is_loopback};
 use crate::git::{CommitId, ObjectFormat, Source};
 use crate::mirror;
 use crate::runtime::{Runtime, make_private};
@@ -57,13 +57,20 @@ pub fn clone(
         Err(Error::Git { .. }) if there => receive_all(runtime, store, &found, &parcels),
         received => received,
     };
-    if !there && !has(runtime, &found, &wanted)? {
+    if there {
+        return received.map(|()| found);
+    }
+    if !has(runtime, &found, &wanted)? {
         // What is in the store may build on what the remote has.
         fetched?;
         received?;
         return Err(missing());
     }
-    received.map(|()| found)
+    // A parcel that could not be taken is about another task, or the leg that needs it says so.
+    match received {
+        Err(error @ Error::Store(_)) => Err(error),
+        Ok(()) | Err(_) => Ok(found),
+    }
 }
 
 fn has(runtime: &Runtime, source: &Source, commits: &BTreeSet<CommitId>) -> Result<bool, Error> {
@@ -85,12 +92,20 @@ fn fetch(
     if has(runtime, into, &[commit.clone()].into())? {
         return Ok(());
     }
-    let address = Address::of_server(&remote.url).ok_or_else(strange)?;
+    let address = Address::of_server(&remote.url).filter(is_private).ok_or_else(strange)?;
     let host = address.port.map_or_else(|| address.host.clone(), |port| format!("{}:{port}", address.host));
     if !own.fetch_from.contains(&host) {
         return Err(Error::NotNamed { host, commit: commit.to_string() });
     }
     Ok(mirror::fetch_beside(runtime, &address.url, limit, (into, &commit))?)
+}
+
+/// Returns whether nobody on the way can read what is fetched from an address.
+fn is_private(address: &Address) -> bool {
+    match address.transport {
+        Transport::Http => is_loopback(&address.host),
+        Transport::Https | Transport::Ssh => true,
+    }
 }
 
 /// Packs a worker's copy of a repository again, if it has many packs: each fetch and each parcel adds one, and git looks
@@ -164,6 +179,19 @@ mod tests {
             "--upload-pack=evil",
         ] {
             assert!(Address::of_server(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn code_is_not_fetched_over_plain_http_except_from_this_machine() {
+        let private = |url: &str| is_private(&Address::of_server(url).unwrap());
+        for good in
+            ["https://git.example/a", "git@git.example:a/b", "http://127.0.0.1:8080/a", "http://localhost/a"]
+        {
+            assert!(private(good), "{good}");
+        }
+        for bad in ["http://git.example/a", "http://10.0.0.1/a", "http://127.0.0.1.evil.example/a"] {
+            assert!(!private(bad), "{bad}");
         }
     }
 }

@@ -16,7 +16,7 @@ use acquit_core::task::Task;
 use acquit_core::time::Timestamp;
 
 use super::Error;
-use super::parcels::{fetch_files, receive_all, send_again, tips};
+use super::parcels::{receive_all, send_again, take_files, tips};
 use crate::git::Source;
 use crate::runtime::Runtime;
 use crate::trusted_definitions;
@@ -81,7 +81,12 @@ pub fn sweep(
         let task = store.task(id)?;
         let state = Some(task.state.word());
         let verdict = match of_task(runtime, store, rule, &task, now, (wish, whose)) {
-            Err(Error::Store(error @ store::Error::Database { .. })) => Verdict::Refused(error.into()),
+            // A task that a newer acquit wrote, or a damaged one, keeps no other from being cleaned up after.
+            Err(Error::Store(
+                error @ (store::Error::Database { .. }
+                | store::Error::Corrupt { .. }
+                | store::Error::Removed(_)),
+            )) => Verdict::Refused(error.into()),
             Err(Error::Store(error)) => return Err(error),
             Err(error) => Verdict::Refused(error),
             Ok(verdict) => verdict,
@@ -161,7 +166,12 @@ fn take_home(runtime: &Runtime, store: &mut dyn Store, task: &Task) -> Result<()
             crate::fault::point("parcels", &runtime.environment);
         }
     }
-    fetch_files(runtime, store, task.id())
+    take_files(runtime, store, task.id())
+}
+
+fn resend(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> Result<(), Error> {
+    let (task, definition) = (store.task(id)?, store.definition(id)?);
+    send_again(runtime, store, &task, &definition)
 }
 
 /// Sends what waiting legs of this machine's tasks need and the store does not have: a task was tried again, and the
@@ -171,10 +181,12 @@ fn restore(runtime: &Runtime, store: &mut dyn Store) -> store::Result<()> {
     let waiting = store.waiting(LOOKED_AT)?.into_iter().filter(|leg| travels(&leg.needs));
     let tasks: Vec<TaskId> = waiting.map(|leg| leg.leg.task).collect();
     for id in tasks {
-        let (task, definition) = (store.task(id)?, store.definition(id)?);
-        // `acquit workers` says what is missing after any other failure.
-        if let Err(Error::Store(error)) = send_again(runtime, store, &task, &definition) {
-            return Err(error);
+        match resend(runtime, store, id) {
+            // Another cleanup removes the repository, or the task is not readable here: not this machine's to send.
+            Err(Error::Store(store::Error::Removed(_) | store::Error::Corrupt { .. })) => {}
+            Err(Error::Store(error)) => return Err(error),
+            // `acquit workers` says what is missing after any other failure.
+            Err(_) | Ok(()) => {}
         }
     }
     Ok(())

@@ -30,7 +30,7 @@ use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
 
-pub(crate) use audience::Audience;
+pub(crate) use audience::{Audience, is_loopback};
 pub use connect::{access, ca, open};
 pub use draft::Readiness;
 pub use error::Error;
