@@ -13,7 +13,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The program that is started, if it is not the shell's to say.
+    /// Returns the program to start; `None` for a shell command.
     pub fn program(&self) -> Option<&str> {
         match self {
             Self::Shell(_) => None,

@@ -1,35 +1,35 @@
-//! Files inside of archives: zip (jar, whl, docx …), tar, gzip, and archives within them.
+//! Reads files inside archives: zip (jar, whl, docx …), tar, gzip, and nested archives.
 //!
-//! The bytes come from a hostile change. Nothing is written to disk, no size or offset of a header is believed, and the work is bounded in
-//! bytes, entries and depth, which [`Unpacked::cut`] tells.
+//! The bytes come from a hostile change. Nothing is written to disk, sizes and offsets in headers are not trusted, and
+//! the work is bounded in bytes, entries and depth. [`Unpacked::cut`] reports whether a bound was reached.
 
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-/// The most bytes that are unpacked from one archive, in all: a bomb stops here.
+/// Maximum number of bytes to unpack from one archive in total. This stops zip bombs.
 const MOST_BYTES: usize = 64 << 20;
-/// The most files that are looked at in one archive.
+/// Maximum number of files to read from one archive.
 const MOST_FILES: usize = 5_000;
-/// How many archives may be inside of each other: a zip in a tar in a gzip is three.
+/// Maximum nesting depth: a zip in a tar in a gzip is three.
 const DEEPEST: u32 = 4;
 
-/// What was found in an archive.
+/// The contents of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unpacked {
-    /// The files by their names in the archive, and their contents.
+    /// Names in the archive, and contents.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Whether something was left out because of a bound.
+    /// Whether a bound cut something off.
     pub cut: bool,
-    /// Whether something is encrypted, or compressed by a method that is not read here.
+    /// Whether something is encrypted, or uses an unsupported compression method.
     pub closed: bool,
 }
 
-/// Whether these bytes begin like an archive that [`unpack`] reads.
+/// Returns whether these bytes begin like an archive that [`unpack`] reads.
 pub fn is_archive(bytes: &[u8]) -> bool {
     Form::of(bytes).is_some()
 }
 
-/// The files in an archive. Empty if it is none.
+/// Returns the files in an archive; empty if the bytes are not an archive.
 pub fn unpack(bytes: &[u8]) -> Unpacked {
     let mut work = Work { found: Unpacked::default(), left: MOST_BYTES };
     work.open("", bytes, 0);
@@ -73,7 +73,7 @@ impl Work {
         }
     }
 
-    /// Every local header is read wherever it stands: the directory at the end of the file may not name it.
+    /// Reads every local header at any offset, because the directory at the end of the file may omit some.
     fn zip(&mut self, outer: &str, bytes: &[u8], depth: u32) {
         const HEADER: usize = 30;
         let mut at = 0;
@@ -89,7 +89,7 @@ impl Work {
                 continue;
             };
             let name = joined(outer, &String::from_utf8_lossy(name));
-            // What is encrypted cannot be looked at by anybody without its password.
+            // Encrypted content cannot be checked without its password.
             let encrypted = flags & 1 != 0;
             match method {
                 _ if encrypted => self.found.closed = true,
@@ -137,7 +137,7 @@ impl Work {
         }
     }
 
-    /// Members stand one after another, each with its own header.
+    /// Reads the members, which follow each other, each with its own header.
     fn gzip(&mut self, outer: &str, bytes: &[u8], depth: u32) {
         const TRAILER: usize = 8;
         let (mut at, mut all) = (0, Vec::new());
@@ -151,7 +151,7 @@ impl Work {
         self.open(name, &all, depth + 1);
     }
 
-    /// What is left of the bound of these bytes.
+    /// Truncates content to the remaining bound of these bytes.
     fn bounded(&mut self, content: &[u8]) -> Vec<u8> {
         let taken = content.len().min(self.left);
         self.found.cut |= taken < content.len();
@@ -159,7 +159,7 @@ impl Work {
         content[..taken].to_vec()
     }
 
-    /// The content of a deflate stream, and how many bytes it took. `None` if it is none.
+    /// Decompresses a deflate stream. Returns its content and its compressed length, or `None` if it is invalid.
     fn inflate(&mut self, bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
         const STEP: usize = 64 << 10;
         let flags = inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -179,7 +179,7 @@ impl Work {
                     self.found.cut = true;
                     break;
                 }
-                // A stream that is cut off or broken gives what it gave: a program that unpacks it would see as much.
+                // Keep the output of a truncated or broken stream: a program that unpacks it would see as much.
                 _ if written > 0 => break,
                 _ => return None,
             }
@@ -190,7 +190,7 @@ impl Work {
     }
 }
 
-/// Where the compressed data of a gzip member begins.
+/// Returns where the compressed data of a gzip member begins.
 fn gzip_header(bytes: &[u8]) -> Option<usize> {
     let flags = *bytes.get(3)?;
     let mut at = 10;
@@ -308,7 +308,7 @@ mod tests {
             drop(unpack(&compressed[..end]));
         }
         assert!(unpack(&zip(&[("a.txt", b"x", 8, 1)])).closed);
-        // Not in the directory, or behind something else: still found.
+        // A file that is not in the directory, or comes after other data, is still found.
         let mut hidden = zip(&[("a.txt", b"first", 8, 0)]);
         hidden.extend(b"something between");
         hidden.extend(zip(&[("b.txt", b"second", 8, 0)]));

@@ -1,7 +1,7 @@
-//! The tests in a source file: where they are, what they assert, and whether they are skipped.
+//! Finds the tests in a source file: where they are, what they assert, and whether they are skipped.
 //!
-//! Found by the forms in which people write them, not by a grammar: a test that is written in a way that nobody else uses is
-//! not seen, and what is seen has the same name before and after a change, which is all that a comparison needs.
+//! It uses common ways to write tests, not a grammar, so it misses a test in an unusual form. It gives a test the same
+//! name before and after a change, which is enough for a comparison.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -11,30 +11,30 @@ use regex::Regex;
 use super::source::{Class, Language, Source};
 use crate::pattern::pattern;
 
-/// The most tests that are read from one file: more are made by a program, and not by hand.
+/// Maximum number of tests to read from one file. A file with more is generated.
 const MOST: usize = 20_000;
 
 /// A test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What it is called in its file.
+    /// Name in its file.
     pub name: String,
-    /// The line of that name.
+    /// Line of the name.
     pub line: u32,
-    /// From its first attribute or decorator to its end.
+    /// Range from the first attribute or decorator to the end of the test.
     pub whole: Range<usize>,
-    /// What it does.
+    /// Range of its body.
     pub body: Range<usize>,
-    /// The lines that assert something, in order.
+    /// Lines with assertions, in order.
     pub asserts: Vec<u32>,
-    /// The first line by which it does not run, or is not expected to pass.
+    /// First line that skips it, or marks it as expected to fail.
     pub skipped: Option<u32>,
 }
 
-/// What is looked at of a test's attributes, and of what an assertion is about.
+/// Maximum number of bytes to read of a test's attributes, or of an assertion's subject.
 const HEAD: usize = 8 * 1024;
 
-/// The tests of a file, in order.
+/// Returns the tests of a file, in order.
 pub fn cases(language: Language, source: &Source) -> Vec<Case> {
     let found = match language {
         Language::Rust => rust(source),
@@ -44,14 +44,14 @@ pub fn cases(language: Language, source: &Source) -> Vec<Case> {
         Language::Java => java(source),
     };
     let marks = marks(language);
-    // Each pattern goes over the file once, however its tests are nested.
+    // Run each pattern once over the file, however deeply tests are nested.
     let asserts: Vec<usize> = assertions(language, source).collect();
     let skips: Vec<usize> = marks.body.find_iter(&source.bare).map(|found| found.start()).collect();
     let finished = found.into_iter().take(MOST).map(|found| finish(marks, source, found, &asserts, &skips));
     finished.collect()
 }
 
-/// A test whose inside was not looked at yet.
+/// A test whose body has not been parsed yet.
 struct Found {
     name: String,
     at: usize,
@@ -59,7 +59,7 @@ struct Found {
     body: Range<usize>,
 }
 
-/// `{ return; …`, `: return`, and the same behind the arguments of a function without a name.
+/// Matches `{ return; …`, `: return`, and the same after the arguments of an anonymous function.
 static RETURNS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:[^;{}]{0,200}(?:=>|\))\s*\{|[{:])\s*return[ \t]*(?:[;}\n])"));
 
@@ -69,7 +69,7 @@ fn finish(marks: &Marks, source: &Source, found: Found, asserts: &[usize], skips
     let in_head = marks.head.find(head).map(|found| whole.start + found.start());
     let in_body = within(skips, &body).first().copied();
     let inside = source.bare.get(body.clone()).unwrap_or_default();
-    // A test that returns first of all asserts nothing, whatever stands below.
+    // A test that returns at once asserts nothing, whatever follows.
     let returns = RETURNS.find(inside).map(|found| body.start + found.end() - 1);
     let skipped = in_head.or(in_body).or(returns).map(|at| source.line_of(at));
     let mut asserts: Vec<u32> = within(asserts, &body).iter().map(|at| source.line_of(*at)).collect();
@@ -79,7 +79,7 @@ fn finish(marks: &Marks, source: &Source, found: Found, asserts: &[usize], skips
     Case { name, line: source.line_of(at), whole, body, asserts, skipped }
 }
 
-/// Those of some ascending offsets that lie in a range.
+/// Returns the offsets in a range. `offsets` are ascending.
 fn within<'a>(offsets: &'a [usize], range: &Range<usize>) -> &'a [usize] {
     let first = offsets.partition_point(|at| *at < range.start);
     let behind = offsets.partition_point(|at| *at < range.end);
@@ -92,7 +92,7 @@ struct Marks {
     panics: Regex,
 }
 
-/// By what a test is skipped, in its head and in its body; and what in its head is an assertion of its own.
+/// Returns the patterns that skip a test (in its head and in its body), and those that are assertions in its head.
 fn marks(language: Language) -> &'static Marks {
     static RUST: LazyLock<Marks> = LazyLock::new(|| Marks {
         head: pattern(
@@ -134,9 +134,9 @@ fn marks(language: Language) -> &'static Marks {
     }
 }
 
-/// Where something is asserted that can be false.
+/// Returns the pattern of assertions that can fail.
 fn assertions(language: Language, source: &Source) -> impl Iterator<Item = usize> {
-    // By their own names, and helpers of the project by the words that such helpers are called by.
+    // Match assertions by name, and helpers of the project by words that are usual in names of such helpers.
     static RUST: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"\b(\w*assert\w*|panic|unreachable|check\w*|verify\w*|ensure\w*|expect_\w+|must_\w+)!?\s*[(\[{]|\.(unwrap_err|expect_err)\(",
@@ -166,7 +166,7 @@ fn assertions(language: Language, source: &Source) -> impl Iterator<Item = usize
     all.filter(|found| !is_tautology(source, found.as_str(), found.end())).map(|found| found.start())
 }
 
-/// `assert!(true)`, `assert_eq!(1, 1)`, `expect(true)`, `assert True`: what cannot be false.
+/// Matches assertions that cannot fail: `assert!(true)`, `assert_eq!(1, 1)`, `expect(true)`, `assert True`.
 fn is_tautology(source: &Source, name: &str, end: usize) -> bool {
     let range = if name.ends_with(['(', '[', '{']) {
         let all = source.balanced(end - 1);
@@ -195,11 +195,12 @@ fn rust(source: &Source) -> Vec<Found> {
     marked(source, &ATTRIBUTE, &FUNCTION)
 }
 
-/// Tests before which a mark stands. A function's pattern has its name, and ends where its body begins.
+/// Returns the tests that have this mark in front. A function's pattern contains its name and ends where its body
+/// begins.
 fn marked(source: &Source, mark: &Regex, function: &Regex) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
     for mark in mark.find_iter(&source.bare) {
-        // Another mark of the test before.
+        // Another mark of the same test.
         if all.last().is_some_and(|last| mark.start() < last.body.start) {
             continue;
         }
@@ -212,7 +213,7 @@ fn marked(source: &Source, mark: &Regex, function: &Regex) -> Vec<Found> {
     all
 }
 
-/// Back over the attributes, annotations or decorators that stand in lines of their own above `at`.
+/// Moves back over attributes, annotations or decorators on separate lines above `at`.
 fn first_attribute(source: &Source, at: usize) -> usize {
     let mut first = source.line_of(at);
     while first > 1 {
@@ -233,7 +234,7 @@ fn script(source: &Source) -> Vec<Found> {
     for found in CALL.captures_iter(&source.bare) {
         let (Some(all_of_it), Some(name)) = (found.get(0), found.get(1)) else { continue };
         let mut open = all_of_it.end() - 1;
-        // `it.each(table)(name, …)`, and the same with a table that is a template.
+        // `it.each(table)(name, …)`, also with a template as the table.
         if matches!(name.as_str().rsplit('.').next(), Some("each" | "for")) {
             let behind = if source.bare.as_bytes()[open] == b'`' {
                 source.bare[open + 1..].find('`').map_or(source.bare.len(), |end| open + 2 + end)
@@ -249,7 +250,7 @@ fn script(source: &Source) -> Vec<Found> {
             continue;
         }
         let call = source.balanced(open);
-        // `test(name)` of something else that has that name: without a title it is no test.
+        // `test(name)` without a title calls something else with that name; it is not a test.
         let Some((title, behind)) = title(source, open + 1, call.end) else { continue };
         all.push(Found {
             name: title,
@@ -261,7 +262,7 @@ fn script(source: &Source) -> Vec<Found> {
     all
 }
 
-/// The string that an argument list begins with, and where it ends.
+/// Returns the string at the start of an argument list, and its end.
 fn title(source: &Source, from: usize, end: usize) -> Option<(String, usize)> {
     let rest = source.text.get(from..end)?;
     let start = from + (rest.len() - rest.trim_start().len());
@@ -284,7 +285,7 @@ fn python(source: &Source) -> Vec<Found> {
         let (Some(whole), Some(indent), Some(name)) = (found.get(0), found.get(1), found.get(2)) else {
             continue;
         };
-        // A function inside of a test is a part of it.
+        // A nested function belongs to its test.
         if all.last().is_some_and(|last: &Found| whole.start() < last.body.end) {
             continue;
         }
@@ -301,18 +302,18 @@ fn python(source: &Source) -> Vec<Found> {
             }
             let bare = source.bare.get(line.clone()).unwrap_or_default();
             let depth = bare.len() - bare.trim_start().len();
-            // A string that goes on from the line before may begin anywhere.
+            // A string that continues from the line above may start at any column.
             let inside = line.start > 0 && source.class(line.start - 1) == Class::Text;
             if !bare.trim().is_empty() && !inside {
                 if depth <= indent.as_str().len() {
                     break;
                 }
-                // A bracket that is open at the end of the line takes the next lines with it, wherever they begin.
+                // A bracket that is open at the end of the line includes the next lines, whatever their indentation.
                 let mut last = line.end;
                 for (at, _) in bare.match_indices(['(', '[', '{']) {
                     last = last.max(source.balanced(line.start + at).end);
                 }
-                // What follows the bracket in its line belongs to it.
+                // The rest of the bracket's line belongs to it.
                 end = last.max(source.line(source.line_of(last.saturating_sub(1))).end);
                 number = number.max(source.line_of(last.saturating_sub(1)));
             }
@@ -329,7 +330,7 @@ fn python(source: &Source) -> Vec<Found> {
     all
 }
 
-/// Back over decorators, which may go over several lines.
+/// Moves back over decorators, which may have several lines.
 fn decorators(source: &Source, at: usize) -> usize {
     let mut first = source.line_of(at);
     let mut number = first;

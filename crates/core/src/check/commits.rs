@@ -1,25 +1,25 @@
-//! Commits: who made them and what their messages say.
+//! Checks who made the commits and what their messages say.
 
 use super::Finding;
 use crate::agent::shorten;
 use crate::gate::check::{Commits, Naming, Style};
 use crate::ids::TaskId;
 
-/// How much of a subject is shown.
+/// Maximum length of a shown subject.
 const SHOWN: usize = 100;
 
-/// A commit, as far as this check looks.
+/// The parts of a commit that this check reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its id, short enough to be shown.
+    /// Short id, to show.
     pub id: String,
     /// `Name <address>`.
     pub author: String,
-    /// The whole message.
+    /// Full message.
     pub message: String,
 }
 
-/// What is not as the project wants it.
+/// Returns what does not follow the project's rules.
 pub fn commits(commits: &[Commit], settings: &Commits, task: TaskId) -> Vec<Finding> {
     commits.iter().flat_map(|commit| one(commit, settings, task)).collect()
 }
@@ -64,7 +64,7 @@ fn names_task(message: &str, task: TaskId) -> bool {
     message.lines().any(named)
 }
 
-/// Whether a text fits a pattern in which `*` stands for anything.
+/// Returns whether a text matches a pattern in which `*` stands for anything.
 fn fits(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
     let mut parts = pattern.split('*');

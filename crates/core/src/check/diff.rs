@@ -1,108 +1,109 @@
-//! Git's own diff output, read into files and lines.
+//! Parses git's diff output into files and lines.
 //!
-//! The reader trusts the counts of a hunk and nothing that stands in it, so no line of a change can pass for the header of
-//! another file. What it does not understand is an error and never a file that is left out: a check that looks at less
-//! than the whole change would be a way around it.
+//! The parser trusts the counts of a hunk and none of its content, so no line of a change can pass for the header of
+//! another file. Unknown output is an error; the parser never omits a file. A check that reads less than the whole
+//! change could be bypassed.
 
 use std::borrow::Cow;
 
-/// The most lines that are read: far more than a person would accept in one change, little enough for the memory of a harness.
+/// Maximum number of lines to read: far more than a person would accept in one change, and little enough for the memory
+/// of a harness.
 const MOST_LINES: usize = 4_000_000;
-/// The most files that are read.
+/// Maximum number of files to read.
 const MOST_FILES: usize = 100_000;
 
-/// What two trees differ in.
+/// The difference between two trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// The files, in git's order.
+    /// Files, in git's order.
     pub files: Vec<FileChange>,
 }
 
-/// What a commit changed.
+/// The changes of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitDiff {
-    /// The commit's full id.
+    /// Full commit id.
     pub id: String,
-    /// What it changed; of a merge, what none of its parents has.
+    /// Its changes; for a merge, those that none of its parents has.
     pub diff: Diff,
 }
 
-/// What happened to one file.
+/// The change to one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its path before; `None` if it is new.
+    /// Path before; `None` if it is new.
     pub old: Option<String>,
-    /// Its path after; `None` if it is gone.
+    /// Path after; `None` if it was deleted.
     pub new: Option<String>,
-    /// Whether git knows it for the same file under another name, or for a copy.
+    /// Whether git detected a rename or a copy.
     pub origin: Origin,
-    /// Whether git took it for something else than text, so that there are no lines.
+    /// Whether git treats it as binary, so that there are no lines.
     pub binary: bool,
-    /// The mode before, where git tells it.
+    /// Mode before, if git reports it.
     pub old_mode: Option<u32>,
-    /// The mode after, where git tells it.
+    /// Mode after, if git reports it.
     pub new_mode: Option<u32>,
-    /// The lines of all hunks, in order: also unchanged ones, if the diff was made with any.
+    /// Lines of all hunks, in order; includes context lines if the diff has any.
     pub lines: Vec<Line>,
 }
 
-/// Where the content of a file came from.
+/// Origin of a file's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// It stayed where it was, or is new, or is gone.
+    /// Not moved: changed in place, added or deleted.
     #[default]
     Same,
-    /// It was moved.
+    /// Moved.
     Renamed,
-    /// It was copied; the other file is still there.
+    /// Copied; the other file still exists.
     Copied,
 }
 
 /// A line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What happened to it.
+    /// Its side.
     pub side: Side,
-    /// Its number in the file of that side, from 1; of an unchanged line, its number after.
+    /// Line number on that side, from 1; for an unchanged line, the number after the change.
     pub number: u32,
-    /// The line without its end, with invalid UTF-8 replaced.
+    /// Text without line end, with invalid UTF-8 replaced.
     pub text: String,
 }
 
-/// What happened to a line.
+/// The side of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// It is there before and after.
+    /// Unchanged.
     Both,
-    /// It is gone.
+    /// Removed.
     Removed,
-    /// It is new.
+    /// Added.
     Added,
 }
 
 /// Why a diff cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It is not what git prints.
+    /// It is not in git's format.
     #[error("understand git's diff at line {line}: {what}")]
     Form {
-        /// The line of the output, from 1.
+        /// Line of the output, from 1.
         line: usize,
-        /// What was expected.
+        /// Expected text.
         what: &'static str,
     },
-    /// It is larger than anybody looks at.
+    /// It exceeds a limit.
     #[error("look at the whole change: it has more than {limit} {what}")]
     TooLarge {
-        /// Of what.
+        /// Counted unit.
         what: &'static str,
-        /// How many there may be.
+        /// Maximum number.
         limit: usize,
     },
 }
 
 impl Diff {
-    /// Reads the patch form of `git diff`, `git diff-tree` and the like, made with the prefixes `a/` and `b/`.
+    /// Parses the patch format of `git diff`, `git diff-tree` and similar, with the prefixes `a/` and `b/`.
     pub fn parse(output: &[u8]) -> Result<Self, Unreadable> {
         let mut reader = Reader::new(output);
         let diff = reader.files()?;
@@ -112,7 +113,7 @@ impl Diff {
         }
     }
 
-    /// Reads `git log -p --format='commit %H'`.
+    /// Parses `git log -p --format='commit %H'`.
     pub fn parse_log(output: &[u8]) -> Result<Vec<CommitDiff>, Unreadable> {
         let mut reader = Reader::new(output);
         let mut commits = Vec::new();
@@ -130,42 +131,42 @@ impl Diff {
         Ok(commits)
     }
 
-    /// The same with no more than `around` unchanged lines before and after each changed one. A diff that was made with less
-    /// stays as it is.
+    /// Returns the diff with at most `around` unchanged lines before and after each changed line. A diff that was made
+    /// with fewer stays as it is.
     #[must_use]
     pub fn narrowed(&self, around: usize) -> Self {
         let narrowed = |file: &FileChange| FileChange { lines: near(&file.lines, around), ..file.clone() };
         Self { files: self.files.iter().map(narrowed).collect() }
     }
 
-    /// How many lines were added and removed, in all.
+    /// Returns the number of added and removed lines.
     pub fn changed_lines(&self) -> usize {
         self.files.iter().flat_map(|file| &file.lines).filter(|line| line.side != Side::Both).count()
     }
 }
 
 impl FileChange {
-    /// The path by which people know it: after the change, or before it if the file is gone.
+    /// Returns the path after the change, or the path before it if the file was deleted.
     pub fn path(&self) -> &str {
         self.new.as_deref().or(self.old.as_deref()).unwrap_or_default()
     }
 
-    /// The lines that are new.
+    /// Returns the added lines.
     pub fn added(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.side == Side::Added)
     }
 
-    /// The lines that are gone.
+    /// Returns the removed lines.
     pub fn removed(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.side == Side::Removed)
     }
 
-    /// The file before, as far as the diff shows it: all of it, if the diff was made with enough context.
+    /// Returns the file before the change, as far as the diff shows it: all of it, if the diff has enough context.
     pub fn before(&self) -> String {
         self.side(Side::Removed)
     }
 
-    /// The file after, likewise.
+    /// Returns the file after the change, likewise.
     pub fn after(&self) -> String {
         self.side(Side::Added)
     }
@@ -180,7 +181,7 @@ impl FileChange {
     }
 }
 
-/// The lines that are at most so many away from a changed one.
+/// Returns the lines that are at most `around` lines away from a changed one.
 fn near(lines: &[Line], around: usize) -> Vec<Line> {
     let mut keep = vec![false; lines.len()];
     for (index, _) in lines.iter().enumerate().filter(|(_, line)| line.side != Side::Both) {
@@ -190,7 +191,7 @@ fn near(lines: &[Line], around: usize) -> Vec<Line> {
     lines.iter().zip(keep).filter(|(_, keep)| *keep).map(|(line, _)| line.clone()).collect()
 }
 
-/// The pieces between the ends of lines.
+/// Pieces between line ends.
 type Pieces<'a> = std::slice::Split<'a, u8, fn(&u8) -> bool>;
 
 struct Reader<'a> {
@@ -299,7 +300,7 @@ impl<'a> Reader<'a> {
         Ok(file)
     }
 
-    /// Reads the lines that a hunk's header counts, and no more.
+    /// Reads exactly as many lines as the hunk's header counts.
     fn hunk(&mut self, header: &[u8], file: &mut FileChange) -> Result<(), Unreadable> {
         let (olds, mut new, mut news) = ranges(header).ok_or_else(|| self.form("expected the ranges"))?;
         let parents = olds.len();
@@ -318,7 +319,8 @@ impl<'a> Reader<'a> {
             let short = |reader: &Self| reader.form("a hunk has more lines than its header says");
             let is_gone = marks.contains(&b'-');
             for (mark, left) in marks.iter().zip(&mut left) {
-                // A parent has the line if it is gone from that parent, or if it is there and not new to it.
+                // A parent has the line if it was removed from that parent, or if it exists and is not new to that
+                // parent.
                 let has = if is_gone { *mark == b'-' } else { *mark == b' ' };
                 match (has, mark) {
                     (true, b' ' | b'-') => *left = left.checked_sub(1).ok_or_else(|| short(self))?,
@@ -338,7 +340,7 @@ impl<'a> Reader<'a> {
                 }
                 (if is_new { Side::Added } else { Side::Both }, new - 1)
             };
-            // What a merge took out of one parent is not something that its other parent had.
+            // A line that a merge removed from one parent only was not in the other parent.
             if is_gone && !marks.iter().all(|mark| *mark == b'-') {
                 continue;
             }
@@ -351,8 +353,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Headers that say nothing which is not known from others. `---` and `+++` repeat the names in a form that leaves open
-/// where they end.
+/// Headers without new information. `---` and `+++` repeat the names in a form that does not show where they end.
 const HEADERS: [&[u8]; 7] = [
     b"index ",
     b"similarity index ",
@@ -371,12 +372,12 @@ enum Names<'a> {
 }
 
 impl Names<'_> {
-    /// The one name that stands there twice; of a file that was moved, git writes both names elsewhere.
+    /// Returns the name that appears twice. For a moved file, git writes both names elsewhere.
     fn common(&self) -> Option<String> {
         match self {
             Self::One(name) => Some(unquote(name)),
             Self::Two(names) => {
-                // `a/` + name + ` b/` + name, or both of them in quotes.
+                // `a/` + name + ` b/` + name, or both in quotes.
                 let half = names.len().checked_sub(1)? / 2;
                 let (first, second) = (names.get(..half)?, names.get(half + 1..)?);
                 let (first, second) = (unquote(first), unquote(second));
@@ -387,14 +388,14 @@ impl Names<'_> {
 }
 
 fn mode_of(text: &[u8]) -> Option<u32> {
-    // Of a merge git prints one mode for each parent: the first will do.
+    // For a merge, git prints one mode per parent; use the first.
     let text = std::str::from_utf8(text).ok()?;
     u32::from_str_radix(text.split([',', ' ', '.']).next()?, 8).ok()
 }
 
 type Ranges = (Vec<(u32, u32)>, u32, u32);
 
-/// `@@ -1,2 +3,4 @@ …` and, of a merge, `@@@ -1,2 -1,3 +3,4 @@@ …`.
+/// Parses `@@ -1,2 +3,4 @@ …` and, for a merge, `@@@ -1,2 -1,3 +3,4 @@@ …`.
 fn ranges(header: &[u8]) -> Option<Ranges> {
     let text = String::from_utf8_lossy(header);
     let parents = text.bytes().take_while(|byte| *byte == b'@').count().checked_sub(1)?;
@@ -412,7 +413,7 @@ fn range(text: &str) -> Option<(u32, u32)> {
     Some((first.parse().ok()?, count.parse().ok()?))
 }
 
-/// A path as git prints it: in quotes, with escapes, if it has characters that would confuse.
+/// Parses a path as git prints it: quoted and escaped if it has special characters.
 fn unquote(path: &[u8]) -> String {
     let bytes: Cow<'_, [u8]> = match path {
         [b'"', inner @ .., b'"'] => Cow::Owned(unescape(inner)),

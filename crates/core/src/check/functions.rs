@@ -1,4 +1,4 @@
-//! The functions of a file with their parameters, by its text.
+//! Finds the functions of a file and their parameters in its text.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,20 +8,20 @@ use regex::Regex;
 use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 
-/// Functions of a file that are looked at: each may be read as a whole.
+/// Maximum number of functions to read in a file, because each may be as long as the file.
 const MOST: usize = 500;
 
-/// A function that has a body.
+/// A function with a body.
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// Where its name stands.
+    /// Offset of its name.
     pub(crate) at: usize,
-    /// Names of its parameters that are plain names.
+    /// Names of its parameters, if they are plain names.
     pub(crate) parameters: Vec<String>,
     pub(crate) body: Range<usize>,
 }
 
-/// All functions of a file, in order.
+/// Returns all functions of a file, in order.
 pub(crate) fn functions(language: Language, source: &Source) -> Vec<Function> {
     static PYTHON: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)\("));
@@ -82,7 +82,7 @@ fn body(language: Language, source: &Source, from: usize) -> Option<Range<usize>
             b';' | b'}' | b')' | b',' => return None,
             b'(' | b'[' => at = source.balanced(at).end,
             b'=' if language == Language::Script && bytes.get(at + 1) != Some(&b'>') => return None,
-            // An arrow function that is an expression ends with its line.
+            // An arrow function with an expression body ends with its line.
             b'>' if language == Language::Script && at > 0 && bytes[at - 1] == b'=' => {
                 let rest = source.bare.get(at + 1..)?;
                 let next = rest.trim_start();
@@ -97,10 +97,10 @@ fn body(language: Language, source: &Source, from: usize) -> Option<Range<usize>
     }
 }
 
-/// Where the block of Python ends whose head has this offset.
+/// Returns the end of the Python block whose head has this offset.
 fn block_end(source: &Source, head: usize) -> usize {
     let first = source.line_of(head);
-    // The head may have several lines: its first one begins with `def`.
+    // The head may have several lines; the first begins with `def`.
     let mut top = first;
     let indent = loop {
         let text = source.bare.get(source.line(top)).unwrap_or_default();

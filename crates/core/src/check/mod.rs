@@ -22,58 +22,58 @@ pub mod scope;
 pub mod secrets;
 pub mod source;
 
-/// What is shown of a line that is evidence.
+/// Maximum length of a line shown as evidence.
 const EVIDENCE: usize = 160;
 
-/// Something that a check holds against the work.
+/// A problem that a check found in the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that it breaks, by which settings can allow it.
+    /// The broken rule. Settings can allow it by this name.
     pub rule: &'static str,
     /// The file, if it is about one.
     pub file: Option<String>,
-    /// The line in that file, from 1; before the change, if what is meant is gone.
+    /// Line in that file, from 1; the line before the change if it was removed.
     pub line: Option<u32>,
-    /// What is wrong, in words.
+    /// Description.
     pub what: String,
-    /// The lines that show it, as they stand in the change.
+    /// Lines of the change that show the problem.
     pub evidence: Vec<String>,
-    /// Whether it is only a suspicion, which running the tests may clear.
+    /// Whether it is only a suspicion that test runs can clear, and how.
     pub doubt: Option<Doubt>,
 }
 
-/// What would clear a suspicion.
+/// What clears a suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// That the tests as they are notice whatever those before noticed.
+    /// The tests of the change detect everything that the tests of the base detected.
     Strength,
-    /// The same, and that they have most of the values that those before had.
+    /// The same, and they have most values of the tests of the base.
     StrengthAndValues,
-    /// The same, and that those before pass on the new code.
+    /// The same, and the tests of the base pass on the new code.
     StrengthAndResults,
-    /// That the tests as they were pass on the new code.
+    /// The tests of the base pass on the new code.
     Results,
 }
 
 impl Finding {
-    /// A finding about a file.
+    /// Creates a finding about a file.
     pub fn new(rule: &'static str, file: &str, line: Option<u32>, what: impl Into<String>) -> Self {
         Self { rule, file: Some(file.to_owned()), line, what: what.into(), evidence: Vec::new(), doubt: None }
     }
 
-    /// A finding about the change as such.
+    /// Creates a finding about the whole change.
     pub fn general(rule: &'static str, what: impl Into<String>) -> Self {
         Self { rule, file: None, line: None, what: what.into(), evidence: Vec::new(), doubt: None }
     }
 
-    /// The same as a suspicion.
+    /// Turns the finding into a suspicion.
     #[must_use]
     pub(crate) fn unless(mut self, doubt: Doubt) -> Self {
         self.doubt = Some(doubt);
         self
     }
 
-    /// The same with a line that shows it.
+    /// Adds a line that shows the problem.
     #[must_use]
     pub fn with(mut self, mark: char, line: &str) -> Self {
         self.evidence.push(format!("{mark} {}", shorten(line.trim_end(), EVIDENCE)));

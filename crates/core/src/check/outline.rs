@@ -1,8 +1,8 @@
-//! What a source file says about its tests: the tests, what each asserts, and by what it does not run.
+//! Describes the tests of a source file: what each asserts, and what skips it.
 //!
-//! The description is made from a syntax tree by a process of its own, because the grammars are C and the file is hostile.
-//! It is a plain value, so that two of them, before and after a change, can be compared without the files. Where no tree
-//! can be had, [`from_text`] makes a coarser one.
+//! A separate process builds the description from a syntax tree, because the grammars are C code and the file is
+//! hostile. The description is a plain value, so two of them, before and after a change, can be compared without the
+//! files. Without a tree, [`from_text`] builds a coarser one.
 
 use std::sync::LazyLock;
 
@@ -13,59 +13,59 @@ use super::cases::cases;
 use super::source::{Language, Source};
 use crate::pattern::pattern;
 
-/// The most tests, assertions and marks that are told of one file.
+/// Maximum number of tests, assertions and marks of one file.
 pub const MOST: usize = 20_000;
-/// The rows of a table that cannot be counted where the test stands. Those that run are counted by whoever runs them.
+/// Number of rows of a table that cannot be counted in the source. The test run counts the rows that run.
 pub const MANY: u32 = 10_000;
-/// What is told of a text.
+/// Maximum length of a text.
 pub const TEXT: usize = 400;
-/// What is told of a test's body.
+/// Maximum length of a test's body.
 pub const BODY: usize = 4_000;
 
 /// The tests of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
-    /// The tests, in order.
+    /// Tests, in order.
     pub tests: Vec<Test>,
-    /// Functions that are no tests and assert something, or whose names say that they do.
+    /// Functions that are not tests but assert something, or whose names say so.
     pub helpers: Vec<Helper>,
-    /// What keeps more than one test from running or from failing.
+    /// Marks that keep several tests from running or from failing.
     pub marks: Vec<Mark>,
     /// Names of functions and classes that the file defines.
     pub defines: Vec<String>,
-    /// Modules and functions that are replaced by doubles.
+    /// Modules and functions that test doubles replace.
     pub doubles: Vec<Double>,
     /// Names that the file imports.
     pub imports: Vec<String>,
-    /// First and last lines of what belongs to tests in a file that has other code too.
+    /// First and last lines of test code in a file that also has other code.
     pub spans: Vec<(u32, u32)>,
-    /// Fixed answers to fixed questions, in functions that are no tests.
+    /// Fixed answers to fixed inputs, in functions that are not tests.
     #[serde(default)]
     pub shortcuts: Vec<Shortcut>,
-    /// Functions that are no tests and need nothing but the language.
+    /// Functions that are not tests and use nothing but the language.
     #[serde(default)]
     pub own: Vec<String>,
 }
 
-/// A branch that is taken for certain values only and gives a value that is written down.
+/// A branch that applies only to certain values and returns a literal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortcut {
-    /// The function that it stands in.
+    /// Enclosing function.
     pub function: String,
     /// Its line.
     pub line: u32,
-    /// As it stands, without blanks.
+    /// Its text without blanks.
     pub text: String,
-    /// The numbers and texts that it asks for.
+    /// Numbers and texts that it compares with.
     pub inputs: Vec<String>,
-    /// The numbers and texts that it gives; none if it is only a condition, whatever follows from it.
+    /// Numbers and texts that it returns; empty if it is only a condition, whatever its effect.
     pub output: Vec<String>,
-    /// The line of the table that it is an entry of; 0 if it is a branch.
+    /// Line of the table that it is an entry of; 0 if it is a branch.
     #[serde(default)]
     pub table: u32,
 }
 
-/// The numbers and texts that are written down in a piece of code, in any language.
+/// Returns the numbers and texts in a piece of code of any language.
 pub fn literals(code: &str) -> Vec<String> {
     static LITERAL: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r#""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`|(?:^|[^\w.])(\d[\d_]*(?:\.\d+)?)"#)
@@ -77,43 +77,43 @@ pub fn literals(code: &str) -> Vec<String> {
 /// A test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Test {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// The classes, modules or groups around it.
+    /// Enclosing classes, modules or groups.
     pub path: Vec<String>,
-    /// The line of its name.
+    /// Line of its name.
     pub line: u32,
     /// Its last line.
     pub last: u32,
-    /// What it does, without blanks.
+    /// Its body without blanks.
     pub body: String,
-    /// What it asserts, where the assertion can fail and is reached.
+    /// Assertions that can fail and are reached.
     pub checks: Vec<Check>,
-    /// Assertions that cannot fail, or are never reached.
+    /// Assertions that cannot fail or are never reached.
     pub dead: Vec<Dead>,
-    /// By what it does not run.
+    /// What skips it.
     pub skip: Option<Skip>,
-    /// How often it is run with other values: the rows of its table.
+    /// Number of runs with different values: the rows of its table.
     pub rows: u32,
-    /// Functions that it calls and the file does not define, and how often.
+    /// Functions that it calls and the file does not define, with the number of calls.
     pub calls: Vec<(String, u32)>,
-    /// Whether it fails if fewer assertions are made than it says: `expect.assertions(2)`.
+    /// Whether it fails if fewer assertions run than it declares: `expect.assertions(2)`.
     #[serde(default)]
     pub counted: bool,
 }
 
-/// A function that asserts for others.
+/// A function that asserts on behalf of tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Helper {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// The line of its name.
+    /// Line of its name.
     pub line: u32,
-    /// What it asserts.
+    /// Its assertions.
     pub checks: Vec<Check>,
-    /// Assertions that cannot fail, or are never reached.
+    /// Assertions that cannot fail or are never reached.
     pub dead: Vec<Dead>,
-    /// The line by which it skips the test that calls it.
+    /// The line that skips the calling test.
     pub skips: Option<u32>,
 }
 
@@ -122,38 +122,38 @@ pub struct Helper {
 pub struct Check {
     /// Its line.
     pub line: u32,
-    /// As it stands, without blanks.
+    /// Its text without blanks.
     pub text: String,
-    /// What it is about.
+    /// The asserted value.
     pub subject: String,
-    /// The functions that the subject comes from.
+    /// Functions that the subject comes from.
     pub about: Vec<String>,
-    /// What the subject must be, if that is a value.
+    /// Expected value, if there is one.
     pub expected: Option<String>,
-    /// How much it says.
+    /// How much it requires.
     pub strength: Strength,
-    /// How often it is made: the entries of a loop, the rows of a table.
+    /// How often it runs: the entries of a loop, the rows of a table.
     pub times: u32,
-    /// The condition under which it is made at all.
+    /// The condition under which it runs.
     pub only_if: Option<String>,
-    /// Whether the code under test decides about that condition, so that wrong code is not asserted about.
+    /// Whether that condition depends on the code under test, so that wrong code can skip the assertion.
     #[serde(default)]
     pub by_result: bool,
-    /// Whether it stands in a function that something else must call.
+    /// Whether it is in a callback.
     #[serde(default)]
     pub called_back: bool,
 }
 
-/// How much an assertion says about a value.
+/// How much an assertion requires of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Strength {
-    /// That there is one, or of which type it is.
+    /// That it exists, or has a type.
     Shape,
-    /// That it has a part, or lies within bounds.
+    /// That it contains a part, or lies within bounds.
     Partial,
-    /// Which one it is, after both were brought to a common type: `==` of JavaScript.
+    /// That it equals a value after conversion to a common type: `==` of JavaScript.
     Loose,
-    /// Which one it is.
+    /// That it equals a value.
     Exact,
 }
 
@@ -162,59 +162,59 @@ pub enum Strength {
 pub struct Dead {
     /// Its line.
     pub line: u32,
-    /// As it stands.
+    /// Its text.
     pub text: String,
     /// Why it proves nothing.
     pub why: String,
 }
 
-/// By what a test does not run, or is not expected to pass.
+/// What keeps a test from running, or marks it as expected to fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     /// Its line.
     pub line: u32,
-    /// As it stands.
+    /// Its text.
     pub text: String,
-    /// Whether it depends on something: the platform, the environment.
+    /// Whether it depends on a condition such as the platform or the environment.
     pub conditional: bool,
 }
 
-/// Something about more than one test.
+/// A mark that affects several tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Its line.
     pub line: u32,
-    /// As it stands.
+    /// Its text.
     pub text: String,
-    /// What it does.
+    /// Its effect.
     pub deed: Deed,
 }
 
-/// What a mark does.
+/// The effect of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Deed {
     /// Tests do not run.
     Skips,
-    /// A test that fails is tried again.
+    /// A failing test is retried.
     Retries,
-    /// Assertions are replaced by something that cannot fail.
+    /// Assertions are replaced by code that cannot fail.
     Disarms,
 }
 
-/// Something that is replaced by a double.
+/// A replacement by a test double.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Double {
     /// Its line.
     pub line: u32,
-    /// As it stands.
+    /// Its text.
     pub text: String,
-    /// The names that are replaced: functions, or what is imported from the replaced module.
+    /// Replaced names: functions, or the imports from the replaced module.
     pub names: Vec<String>,
 }
 
-/// The tests of a file by the forms of its text: for files that no grammar can read. Each assertion counts alike.
+/// Finds the tests of a file in its text, for files that no grammar can parse. All assertions get the same strength.
 pub fn from_text(language: Language, source: &Source) -> Outline {
-    // Tests inside of tests share their assertions, so their number has no limit but this.
+    // Nested tests share their assertions, so only this limit bounds their number.
     let mut left = 2 * MOST;
     let test = |case: super::cases::Case| {
         let text = |line: u32| crate::agent::shorten(source.line_text(line).trim(), TEXT);
@@ -254,7 +254,7 @@ pub fn from_text(language: Language, source: &Source) -> Outline {
 }
 
 impl Outline {
-    /// Whether an answer of the process that read the file is one: bounded, and about lines that the file has.
+    /// Returns whether the parser process's answer is valid: bounded, and about lines that the file has.
     pub fn is_sound(&self, lines: u32) -> bool {
         let bounded = |count: usize| count <= MOST;
         let checks: usize = self.tests.iter().map(|test| test.checks.len() + test.dead.len()).sum();

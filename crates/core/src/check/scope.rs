@@ -1,4 +1,4 @@
-//! Scope: the change is small, and stays where it may.
+//! Checks the scope: the change is small and touches only what it may.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::gate::Paths;
 use crate::gate::check::{Dependencies, Scope};
 use crate::pattern::pattern;
 
-/// Files that say what a project depends on, and where that comes from. In small letters.
+/// Lower-case names of files that declare dependencies or where they come from.
 const DEPENDENCY_FILES: &[&str] = &[
     "cargo.toml",
     "cargo.lock",
@@ -122,7 +122,7 @@ const DEPENDENCY_FILES: &[&str] = &[
     "dune-project",
 ];
 
-/// Whether a file says what the project depends on.
+/// Returns whether a file declares dependencies.
 fn is_dependency_file(path: &str) -> bool {
     let lower = path.to_lowercase();
     let (folder, name) = lower.rsplit_once('/').unwrap_or(("", lower.as_str()));
@@ -150,7 +150,8 @@ fn is_dependency_file(path: &str) -> bool {
         || (name.starts_with("environment") && ends(&[".yml", ".yaml"]) && folder.is_empty())
 }
 
-/// Whether a file has dependencies and other things in sections of their own. [`scope`] needs such a file as a whole.
+/// Returns whether a file has separate sections for dependencies and other things. [`scope`] needs the whole text of
+/// such a file.
 pub fn is_sectioned(file: &FileChange) -> bool {
     let name = file.path().rsplit('/').next().unwrap_or_default();
     matches!(
@@ -166,8 +167,8 @@ pub fn is_sectioned(file: &FileChange) -> bool {
     )
 }
 
-/// Whether a change of a manifest is about dependencies. Lints, profiles and settings of tools stand in the same files; a manifest
-/// of another kind, and one that came or went, is about them as a whole.
+/// Returns whether a change of a manifest concerns dependencies. The same files also hold lints, profiles and tool
+/// settings. For manifests of other kinds, and for added or deleted ones, any change counts.
 fn touches_dependencies(file: &FileChange, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let other: &[&str] = match name {
@@ -216,7 +217,7 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
     sections(Side::Added).chain(sections(Side::Removed)).any(|section| about(&section))
 }
 
-/// Whether a line of a manifest says something about the package itself: its version, or that of the language.
+/// Returns whether a line of a manifest describes the package itself: its version, or the language version.
 fn is_metadata(section: &str, line: &str) -> bool {
     const KEYS: [&str; 18] = [
         "version",
@@ -242,12 +243,12 @@ fn is_metadata(section: &str, line: &str) -> bool {
     matches!(section, "package" | "project" | "workspace.package") && KEYS.contains(&key)
 }
 
-/// Whether a Cargo.lock changed in more than the versions of the project's own packages, which come from nowhere.
+/// Returns whether a Cargo.lock changed in more than the versions of the project's own packages, which have no source.
 fn locks_others(file: &FileChange) -> bool {
     let (mut of_own, mut changed) = (true, Vec::new());
     for line in file.lines.iter().rev() {
         let text = line.text.trim();
-        // From the end on: where a package comes from stands behind its version.
+        // Read from the end, because a package's source follows its version.
         of_own &= !text.starts_with("source = ");
         if line.side != Side::Both && !text.is_empty() {
             changed.push(of_own && text.starts_with("version = "));
@@ -257,7 +258,7 @@ fn locks_others(file: &FileChange) -> bool {
     changed.is_empty() || changed.contains(&false)
 }
 
-/// The same for a package-lock.json.
+/// Returns the same for a package-lock.json.
 fn locks_other_scripts(file: &FileChange) -> bool {
     let read = |text: String| {
         let mut all = serde_json::from_str::<serde_json::Value>(&text).ok()?;
@@ -271,7 +272,7 @@ fn locks_other_scripts(file: &FileChange) -> bool {
     old.is_none() || old != new
 }
 
-/// Whether a package.json has other dependencies than before, or does something else when they are installed.
+/// Returns whether a package.json has other dependencies or other install scripts than before.
 fn script_dependencies(file: &FileChange) -> bool {
     const KEYS: [&str; 14] = [
         "dependencies",
@@ -297,7 +298,7 @@ fn script_dependencies(file: &FileChange) -> bool {
         || HOOKS.iter().any(|key| hooks(&old, key) != hooks(&new, key))
 }
 
-/// Whether a change of a pom.xml touches anything but how plugins are configured.
+/// Returns whether a change of a pom.xml touches anything but the configuration of plugins.
 fn leaves_configuration(file: &FileChange) -> bool {
     let leaves = |side: Side| {
         let (mut depth, mut leaves) = (0_usize, false);
@@ -314,7 +315,7 @@ fn leaves_configuration(file: &FileChange) -> bool {
     leaves(Side::Added) || leaves(Side::Removed)
 }
 
-/// Whether a task asks for another dependency, or another place for them to come from.
+/// Returns whether a task asks for another dependency or another source of dependencies.
 pub fn is_about_dependencies(task: &str) -> bool {
     static ASKS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -327,17 +328,18 @@ pub fn is_about_dependencies(task: &str) -> bool {
     ASKS.is_match(task) && !NOT.is_match(task)
 }
 
-/// What a line of a program has at most that a person writes: a longer one counts as several.
+/// Maximum length of a line written by a person. A longer line counts as several.
 const LINE_BYTES: usize = 120;
 
-/// How many lines a changed line is worth. Line ends are a matter of style: statements and bytes are not.
+/// Returns the number of lines that a changed line counts as. It counts statements and bytes, because line breaks are a
+/// matter of style.
 fn worth(text: &str) -> usize {
     let statements = text.matches(';').count();
     (text.len().div_ceil(LINE_BYTES)).max(if statements > 3 { statements } else { 1 }).max(1)
 }
 
-/// What the change does that it should not. `recent` are the files that the newest commits of the base changed; a `task` that asks for
-/// another dependency gets it.
+/// Checks the scope of a change. `recent` are the files that the newest commits of the base changed. A `task` that asks
+/// for a dependency may change dependencies.
 pub fn scope(diff: &Diff, settings: &Scope, recent: &[String], task: &str) -> Vec<Finding> {
     let wanted = is_about_dependencies(task);
     let mut findings = Vec::new();
@@ -361,7 +363,7 @@ pub fn scope(diff: &Diff, settings: &Scope, recent: &[String], task: &str) -> Ve
     let lowered = settings.forbidden.lowercase().compile();
     for file in &diff.files {
         for path in both_names(file.old.as_deref(), file.new.as_deref()) {
-            // A file system that does not tell capitals apart makes one file of both.
+            // On a case-insensitive file system, both are the same file.
             if forbidden.is_match(path) || lowered.is_match(path.to_lowercase()) {
                 let what = "this file may not be changed here: put it back";
                 findings.push(Finding::new("forbidden-path", path, None, what));
@@ -398,7 +400,7 @@ pub fn scope(diff: &Diff, settings: &Scope, recent: &[String], task: &str) -> Ve
 /// The mode of a symbolic link.
 const LINK: u32 = 0o120_000;
 
-/// Where a link leads, from the root of the repository.
+/// Resolves a link's target, relative to the root of the repository.
 fn join(path: &str, target: &str) -> String {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
@@ -412,7 +414,7 @@ fn join(path: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// A file that was moved has two names, and neither may be a forbidden one.
+/// Returns both names of a moved file, because neither may be forbidden.
 fn both_names<'a>(old: Option<&'a str>, new: Option<&'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = old.into_iter().chain(new).collect();
     names.dedup();

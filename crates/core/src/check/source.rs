@@ -1,12 +1,12 @@
-//! Source text, with a mark on every byte that says whether it is code, a string or a comment.
+//! Source text in which each byte is classified as code, string or comment.
 //!
-//! That is all the checks need to know of a language: an `#[ignore]` in a string skips nothing, and an assertion in a comment
-//! asserts nothing. The lexers err on no side for long: every string without an end stops at the end of its line, unless the
-//! language lets it go on.
+//! The checks need no more knowledge of a language: an `#[ignore]` in a string skips nothing, and an assertion in a
+//! comment asserts nothing. A lexing error stays local: an unterminated string ends with its line, unless the language
+//! has multi-line strings.
 
 use std::ops::Range;
 
-/// A language whose tests are known.
+/// A language whose tests acquit can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Rust.
@@ -22,7 +22,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a file, by its name.
+    /// Returns the language of a file by its name.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         match name.rsplit_once('.')?.1 {
@@ -36,38 +36,39 @@ impl Language {
     }
 }
 
-/// What a byte belongs to.
+/// The class of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Code, including the quotes around strings.
     Code,
-    /// What stands in a string.
+    /// The inside of a string.
     Text,
     /// A comment.
     Comment,
 }
 
-/// A file's text and what its bytes are.
+/// A file's text with the class of each byte.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The text as it is.
+    /// The original text.
     pub text: String,
-    /// The same number of bytes, with blanks in place of strings and comments.
+    /// Text of the same length, with blanks instead of strings and comments.
     pub bare: String,
     classes: Vec<Class>,
     starts: Vec<usize>,
-    /// Brackets that are closed, by where they open. Found once: a text of nothing but opening ones must not be read again for each.
+    /// Closing brackets by their opening offset. Computed once, so that a text of nothing but opening brackets is not
+    /// read again for each.
     pairs: Vec<(usize, usize)>,
 }
 
 impl Source {
-    /// Reads a text.
+    /// Classifies a text.
     pub fn new(language: Language, text: String) -> Self {
         let classes = Lexer { text: text.as_bytes(), at: 0, classes: Vec::new(), language }.run();
         let blank = |(byte, class): (u8, &Class)| match class {
             _ if byte == b'\n' => b'\n',
             Class::Code if byte.is_ascii() => byte,
-            // Letters beyond ASCII have no meaning for any check, and must not be cut in half.
+            // No check needs letters beyond ASCII, and no character may be cut in half.
             Class::Code => b'_',
             Class::Text | Class::Comment => b' ',
         };
@@ -79,18 +80,18 @@ impl Source {
         Self { text, bare, classes, starts, pairs }
     }
 
-    /// What the byte at an offset is.
+    /// Returns the class of the byte at an offset.
     pub fn class(&self, at: usize) -> Class {
         self.classes.get(at).copied().unwrap_or(Class::Code)
     }
 
-    /// The line, from 1, in which an offset lies.
+    /// Returns the line number, from 1, of an offset.
     pub fn line_of(&self, at: usize) -> u32 {
         let line = self.starts.partition_point(|start| *start <= at);
         u32::try_from(line).unwrap_or(u32::MAX)
     }
 
-    /// The bytes of a line, without its end.
+    /// Returns the range of a line, without its end.
     pub fn line(&self, number: u32) -> Range<usize> {
         let index = (number as usize).saturating_sub(1);
         let start = self.starts.get(index).copied().unwrap_or(self.text.len());
@@ -98,18 +99,18 @@ impl Source {
         start..end.max(start)
     }
 
-    /// The text of a line.
+    /// Returns the text of a line.
     pub fn line_text(&self, number: u32) -> &str {
         self.text.get(self.line(number)).unwrap_or_default()
     }
 
-    /// From an opening bracket to behind the one that closes it, or to the end of the text.
+    /// Returns the range from an opening bracket to its closing one, inclusive, or to the end of the text.
     pub fn balanced(&self, open: usize) -> Range<usize> {
         let found = self.pairs.binary_search_by_key(&open, |(open, _)| *open);
         open..found.map_or(self.bare.len(), |index| self.pairs[index].1 + 1)
     }
 
-    /// Code and strings of a range without comments and without blanks that say nothing: equal for two that do the same.
+    /// Returns code and strings of a range without comments and insignificant blanks. Equal results mean the same code.
     pub fn essence(&self, range: Range<usize>) -> String {
         let mut out = String::new();
         let mut gap = false;
@@ -151,7 +152,7 @@ struct Lexer<'a> {
 
 impl Lexer<'_> {
     fn run(mut self) -> Vec<Class> {
-        // Depths of braces at which a template string goes on.
+        // Brace depths at which a template string continues.
         let mut templates: Vec<usize> = Vec::new();
         let mut depth = 0_usize;
         while self.at < self.text.len() {
@@ -240,7 +241,7 @@ impl Lexer<'_> {
             return self.until(&triple, Escapes::Yes);
         }
         if self.language == Language::Rust {
-            // A string of Rust goes over lines.
+            // Rust strings can span lines.
             return self.until(&[quote], Escapes::Yes);
         }
         self.push(1, Class::Code);
@@ -253,7 +254,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// One opening quote, then text up to `end` and with it.
+    /// Consumes one opening quote, then text up to and including `end`.
     fn until(&mut self, end: &[u8], escapes: Escapes) {
         self.push(1, Class::Code);
         while self.at < self.text.len() {
@@ -267,7 +268,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `r"…"`, `br#"…"#`, `c"…"`; says whether there was one.
+    /// Consumes `r"…"`, `br#"…"#`, `c"…"`. Returns whether there was one.
     fn raw_string(&mut self) -> bool {
         let before = self.at.checked_sub(1).map_or(b' ', |at| self.text[at]);
         if before.is_ascii_alphanumeric() || before == b'_' {
@@ -287,7 +288,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// A character, or the tick of a lifetime.
+    /// Consumes a character literal or the tick of a lifetime.
     fn rust_quote(&mut self) {
         let rest = &self.text[self.at + 1..];
         let length = match rest.first() {
@@ -305,7 +306,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The text of a template string up to its end, or to an expression in it; says whether it was an expression.
+    /// Consumes the text of a template string up to its end or to an expression in it. Returns whether it was an
+    /// expression.
     fn template(&mut self) -> bool {
         while self.at < self.text.len() {
             if self.text[self.at] == b'\\' {
@@ -323,7 +325,7 @@ impl Lexer<'_> {
         false
     }
 
-    /// Whether a slash begins a regular expression: it does not after something that can be divided.
+    /// Returns whether a slash begins a regular expression. After an operand it is a division.
     fn begins_pattern(&self) -> bool {
         let code = |at: &usize| self.classes[*at] == Class::Code && !self.text[*at].is_ascii_whitespace();
         let Some(last) = (0..self.at).rev().take(200).find(code) else { return true };

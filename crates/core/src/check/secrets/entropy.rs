@@ -1,10 +1,10 @@
-//! Whether a value looks as if a machine had drawn it, and not written by a person.
+//! Estimates whether a machine generated a value or a person wrote it.
 
-/// Below this many bits for each character a long value is made of words.
+/// A long value with fewer bits per character consists of words.
 const RANDOM: f64 = 3.5;
-/// Passwords are short, and made by people.
+/// The limit for passwords, which are short and made by people.
 const PASSWORD: f64 = 2.7;
-/// Whether a value that is assigned to a secret name could be a real one.
+/// Returns whether a value that is assigned to a secret name could be a real secret.
 pub(super) fn is_random(value: &str, is_password: bool) -> bool {
     let has = |test: fn(&char) -> bool| value.chars().any(|char| test(&char));
     let letters = has(char::is_ascii_alphabetic);
@@ -28,12 +28,12 @@ pub(super) fn is_random(value: &str, is_password: bool) -> bool {
         && !is_code(value)
 }
 
-/// Digits and the letters up to `f` cannot have more than four bits.
+/// Returns the limit for a value. Hexadecimal digits have at most four bits.
 fn limit(value: &str) -> f64 {
     if value.bytes().all(|byte| byte.is_ascii_hexdigit()) { 3.0 } else { RANDOM }
 }
 
-/// A UUID is a name, not a secret.
+/// Returns whether the value is a UUID, which is a name and not a secret.
 fn is_id(value: &str) -> bool {
     let parts: Vec<usize> = value.split('-').map(str::len).collect();
     parts == [8, 4, 4, 4, 12] && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
@@ -45,7 +45,8 @@ fn is_path(value: &str) -> bool {
     value.contains(['/', '.']) && words.clone().count() >= 2 && words.filter(|word| plain(word)).count() >= 2
 }
 
-/// An expression that gives a secret: `config.get("x")`, `process.env.TOKEN`, `SomeType::new`.
+/// Returns whether the value is an expression that reads a secret: `config.get("x")`, `process.env.TOKEN`,
+/// `SomeType::new`.
 fn is_code(value: &str) -> bool {
     value.contains("::")
         || value.contains('(')
@@ -55,7 +56,7 @@ fn is_code(value: &str) -> bool {
         || is_name(value)
 }
 
-/// Words, and perhaps a number, joined by signs.
+/// Returns whether the value consists of words and possibly a number, joined by punctuation.
 fn is_name(value: &str) -> bool {
     let mut parts = value.split(['_', '-', '.']);
     parts.all(|part| {
@@ -63,7 +64,7 @@ fn is_name(value: &str) -> bool {
     })
 }
 
-/// Bits for each character, by how often each is there.
+/// Returns the entropy in bits per character.
 #[expect(clippy::cast_precision_loss, reason = "counts of characters of a line")]
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_usize; 256];

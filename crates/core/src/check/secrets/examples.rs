@@ -1,11 +1,11 @@
-//! Values that stand for a secret instead of being one: placeholders, words, and keys from the documentation of providers.
+//! Recognizes values that are not real secrets: placeholders, words, and keys from providers' documentation.
 
 use super::entropy::entropy;
 
-/// A key with fewer bits for each character is a row of `x`, or a keyboard walked along.
+/// A key with fewer bits per character is a row of `x` or a keyboard sequence.
 const WORN: f64 = 2.6;
 
-/// Parts of values that stand for one.
+/// Parts of placeholder values.
 const WORDS: &[&str] = &[
     "example",
     "sample",
@@ -48,7 +48,7 @@ const WORDS: &[&str] = &[
     "undefined",
 ];
 
-/// Pieces of keys that providers print in their documentation, and of well-known keys of emulators.
+/// Parts of keys that providers print in their documentation, and of well-known keys of emulators.
 const DOCUMENTED: &[&str] = &[
     "SflKxwRJSMeKKF2QT4fw",
     "4eC39HqLyjWDarjtT1zd",
@@ -68,7 +68,7 @@ const DOCUMENTED: &[&str] = &[
     "POstGetfAytaZS82wHcjoTyoqhMyxXiWdR7Nn7A29DN",
 ];
 
-/// Words that people make passwords of which are none.
+/// Common words in values that look like passwords but protect nothing.
 const COMMON: &[&str] = &[
     "password",
     "passwd",
@@ -176,7 +176,7 @@ const COMMON: &[&str] = &[
     "db",
 ];
 
-/// Whether a value stands for a secret instead of being one.
+/// Returns whether a value is a placeholder.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_lowercase();
     WORDS.iter().any(|word| lower.contains(word))
@@ -190,7 +190,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || (value.len() >= 16 && entropy(value) < WORN)
 }
 
-/// Eight times the same character.
+/// Returns whether a character repeats eight times.
 fn has_run(value: &str) -> bool {
     let (mut last, mut length) = (None, 0);
     value.chars().any(|char| {
@@ -200,7 +200,7 @@ fn has_run(value: &str) -> bool {
     })
 }
 
-/// Whether a value is made of words that nobody protects anything with.
+/// Returns whether a value consists of words that protect nothing.
 pub(super) fn is_words(value: &str) -> bool {
     let mut rest = value.to_lowercase();
     rest.retain(char::is_alphabetic);
@@ -215,7 +215,7 @@ pub(super) fn is_words(value: &str) -> bool {
     true
 }
 
-/// The last words of names that are about a secret and hold none.
+/// Last words of names that describe a secret but don't hold one.
 const ABOUT: &[&str] = &[
     "name",
     "names",
@@ -298,7 +298,7 @@ const ABOUT: &[&str] = &[
     "public",
 ];
 
-/// Whether a name tells something about a secret instead of holding it: `token_url`, `passwordHash`.
+/// Returns whether a name describes a secret instead of holding it: `token_url`, `passwordHash`.
 pub(super) fn is_about(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     for char in name.chars() {

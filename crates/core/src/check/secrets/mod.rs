@@ -24,45 +24,46 @@ use entropy::{entropy, is_random};
 use examples::{is_about, is_placeholder, is_words};
 use table::{ASSIGNMENT, KINDS, Kind};
 
-/// By which a line says that what looks like a secret is none.
+/// Marker for lines that look like a secret but have none.
 pub const MARKER: &str = "acquit:allow-secret";
 
-/// What a line may have before it is looked at in pieces: longer ones are data. Pieces overlap, so that none hides a key.
+/// Length beyond which a line is checked in pieces, because it is data. Pieces overlap, so no key is missed at a
+/// border.
 const PIECE: usize = 64 * 1024;
-/// How much two pieces have in common: longer than any key.
+/// Overlap of two pieces: longer than any key.
 const OVERLAP: usize = 1024;
 
-/// A secret that was found, without itself.
+/// A detected secret, without its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
     /// The commit that added it.
     pub commit: String,
-    /// The file; `None` for the commit's message.
+    /// File; `None` for the commit's message.
     pub file: Option<String>,
-    /// The line in that file, as of that commit.
+    /// Line in that file, as of that commit.
     pub line: u32,
-    /// What it is.
+    /// Kind of secret.
     pub kind: &'static str,
-    /// Its first characters and its length.
+    /// First characters and length.
     pub shown: String,
-    /// Whether the line says that it is none.
+    /// Whether the line's marker says that it is not a secret.
     pub marked: Marked,
 }
 
-/// Whether a line carries the marker, and whether that counts.
+/// Whether a line has the marker, and whether the marker counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// It is held against the work.
+    /// The finding rejects the work.
     No,
-    /// The line says that it is no secret, and nothing but its entropy says otherwise.
+    /// The line is marked, and only its entropy suggests a secret.
     Yes,
 }
 
-/// All secrets that the commits add, each once for a file. Files that match `allowed` are left out.
+/// Returns all secrets that the commits add, once per file. Skips files that match `allowed`.
 pub fn secrets(commits: &[CommitDiff], allowed: &GlobSet) -> Vec<Leak> {
     let mut leaks = Vec::new();
     let mut seen: HashSet<(String, String)> = HashSet::new();
-    // Oldest first, so that the commit which is named is the one that brought it.
+    // Oldest first, to name the commit that introduced the secret.
     for commit in commits.iter().rev() {
         for file in commit.diff.files.iter().filter(|file| !allowed.is_match(file.path())) {
             for (line, kind, value) in in_file(file) {
@@ -83,7 +84,8 @@ pub fn secrets(commits: &[CommitDiff], allowed: &GlobSet) -> Vec<Leak> {
     leaks
 }
 
-/// All secrets in a text that becomes the file `path`. A line that is marked as having none counts as such where only entropy speaks against it.
+/// Returns all secrets in a text that becomes the file `path`. The marker on a line counts if entropy is the only
+/// evidence.
 pub fn in_text(path: &str, text: &str) -> Vec<Leak> {
     let line =
         |(number, text): (u32, &str)| Line { side: super::diff::Side::Added, number, text: text.to_owned() };
@@ -105,7 +107,7 @@ pub fn in_text(path: &str, text: &str) -> Vec<Leak> {
     leaks
 }
 
-/// All secrets in a commit's message.
+/// Returns all secrets in a commit's message.
 pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
     let leak = |line: u32, kind, value: &str| Leak {
         commit: commit.to_owned(),
@@ -124,7 +126,7 @@ pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
         .collect()
 }
 
-/// Whether a file of a change, read as text, begins like an archive that [`in_archive`] looks into.
+/// Returns whether a changed file, read as text, begins like an archive that [`in_archive`] reads.
 pub fn is_archive(file: &FileChange) -> bool {
     let first = file.added().find(|line| line.number == 1).map(|line| line.text.as_str());
     first.is_some_and(|text| {
@@ -134,7 +136,8 @@ pub fn is_archive(file: &FileChange) -> bool {
     })
 }
 
-/// All secrets in the files of an archive that a commit added, each under the path of the archive and its own.
+/// Returns all secrets in the files of an archive that a commit added, under the path of the archive joined with their
+/// own.
 pub fn in_archive(commit: &str, path: &str, unpacked: &Unpacked) -> Vec<Leak> {
     let mut leaks = Vec::new();
     for (name, content) in &unpacked.files {
@@ -169,7 +172,7 @@ fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
             continue;
         }
         let mut here = in_line(&line.text, place, is_tried(file.path()));
-        // Notebooks and other JSON have lines of programs in strings.
+        // Notebooks and other JSON files have program lines in strings.
         if here.is_empty() && line.text.contains("\\\"") {
             here = in_line(&line.text.replace("\\\"", "\""), place, is_tried(file.path()));
         }
@@ -178,7 +181,7 @@ fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
     if file.old.as_deref() != file.new.as_deref()
         && let Some(path) = &file.new
     {
-        // The name of a file can carry one, too.
+        // A file name can contain a secret, too.
         let here = path.split('/').flat_map(|part| in_line(part, Place::Prose, true));
         let line = Line { side: super::diff::Side::Added, number: 1, text: String::new() };
         found.extend(here.map(|(kind, value)| (line.clone(), kind, value)));
@@ -192,7 +195,7 @@ fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
     found
 }
 
-/// Whether a file is there for tries: tests, examples, documentation. What stands there under a secret name is mostly made up.
+/// Returns whether a file is a test, an example or documentation. Values of secret names there are mostly made up.
 fn is_tried(path: &str) -> bool {
     let lower = path.to_lowercase();
     let folders = [
@@ -242,16 +245,16 @@ fn is_tried(path: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// Where a line stands, and so how values are written there.
+/// The kind of text around a line, which decides how values are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Program text: values are in quotes.
+    /// Program text: values are quoted.
     Code,
-    /// Settings: values may stand without quotes.
+    /// Settings: values may be unquoted.
     Settings,
-    /// Lists of packages with their hashes, which are of high entropy by nature.
+    /// Lists of packages with hashes, which have high entropy.
     LockFile,
-    /// Words.
+    /// Prose.
     Prose,
 }
 
@@ -299,9 +302,9 @@ impl Place {
     }
 }
 
-/// The secrets of a line: kind and value.
+/// Returns the secrets of a line: kind and value.
 fn in_line(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)> {
-    // A file in two bytes for each character is text with zeros in between.
+    // UTF-16 text has zero bytes between the characters.
     let line = &line.replace('\0', "");
     let mut found: Vec<(&'static str, String)> = Vec::new();
     for piece in pieces(line) {
@@ -323,7 +326,7 @@ fn in_line(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)>
     found
 }
 
-/// Values that are assigned to a name which sounds secret.
+/// Returns values that are assigned to a name that sounds secret.
 fn assigned(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)> {
     let pattern = match place {
         Place::Settings => &*table::BARE_ASSIGNMENT,
@@ -343,20 +346,20 @@ fn assigned(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)
     found
 }
 
-/// Whether a value could be what its name says.
+/// Returns whether a value could be the secret that its name suggests.
 fn is_held(name: &str, value: &str, tried: bool) -> bool {
     let is_password = ["pass", "pwd"].iter().any(|part| name.to_lowercase().contains(part));
-    // A machine draws from ASCII; other letters are words of people.
+    // Generated secrets are ASCII; other letters mean words.
     if !value.is_ascii() || !is_random(value, is_password) || is_placeholder(value) || is_words(value) {
         return false;
     }
-    // In a test a password is made up; one that a machine drew may have been copied there.
+    // Passwords in tests are made up, but a generated one may be a copied real one.
     let drawn = entropy(value) >= 3.6 && value.len() >= 16 && has_three_kinds(value);
     let hex = value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
     !tried || drawn || (hex && !is_password)
 }
 
-/// Small letters, capitals, digits and signs: three of them at least.
+/// Returns whether at least three kinds occur: lower case, upper case, digits, punctuation.
 fn has_three_kinds(value: &str) -> bool {
     let has = |test: &dyn Fn(char) -> bool| u8::from(value.chars().any(test));
     has(&|c| c.is_ascii_lowercase())
@@ -366,7 +369,7 @@ fn has_three_kinds(value: &str) -> bool {
         >= 3
 }
 
-/// Pictures that stand in a text are long and random, and no secret.
+/// Removes inline images, which are long and random but not secret.
 fn without_images(line: &str) -> std::borrow::Cow<'_, str> {
     table::DATA_URL.replace_all(line, "data:")
 }
@@ -391,7 +394,7 @@ fn pieces(line: &str) -> Vec<&str> {
     pieces
 }
 
-/// Enough of a secret to find it, and too little to use it.
+/// Shortens a secret: enough to find it, too little to use it.
 fn shown(value: &str) -> String {
     let length = value.chars().count();
     let kept = match length {

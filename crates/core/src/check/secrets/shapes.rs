@@ -1,7 +1,7 @@
-//! The shapes that providers give their keys. Each is as narrow as its provider makes it: a shape that fits other things too is
-//! of no use.
+//! The key formats of providers. Each pattern is as narrow as the provider's format allows; one that matches other
+//! things would be useless.
 
-/// What a provider's key is called, and its shape. The secret is the first group.
+/// Name of a provider's key, and its pattern. The secret is the first group.
 pub(super) const SHAPES: &[(&str, &str)] = &[
     ("AWS access key", r"\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b"),
     (

@@ -1,4 +1,5 @@
-//! What a line is looked through for: shapes of providers, passwords in addresses, and names that sound secret.
+//! The patterns that lines are searched for: providers' key formats, passwords in URLs, and names that sound
+//! secret.
 
 use std::sync::LazyLock;
 
@@ -10,15 +11,15 @@ use super::shapes::SHAPES;
 use super::whole::decode;
 use crate::pattern::pattern;
 
-/// A shape. The secret is the first group, or all of it.
+/// A pattern. The secret is the first group, or the whole match.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     pub(super) pattern: Regex,
-    /// What a pattern cannot say.
+    /// An additional check that a pattern cannot express.
     pub(super) check: fn(&Captures<'_>) -> bool,
 }
 
-/// The kind of a value that only its name and its entropy speak against.
+/// Kind of a value for which only its name and entropy are evidence.
 pub(super) const ASSIGNMENT: &str = "value of a secret name";
 
 pub(super) static PRIVATE_KEY: LazyLock<Regex> =
@@ -36,7 +37,7 @@ pub(super) static QUOTED_ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// `<password>…</password>`, `<add key="ApiKey" value="…"/>`, `name="db.password" value="…"`.
+/// Matches `<password>…</password>`, `<add key="ApiKey" value="…"/>`, `name="db.password" value="…"`.
 pub(super) static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(
         "{NAME}{}",
@@ -44,7 +45,7 @@ pub(super) static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// `ENV API_KEY …`, `ARG TOKEN …`: a blank in place of a sign.
+/// Matches `ENV API_KEY …`, `ARG TOKEN …`: a blank instead of an equals sign.
 pub(super) static SPACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!("{}{NAME}{}", r"^\s*(?:ENV|ARG|setx?|export)\s+", r#"[\s=]+["']?([^\s"'`]{8,200})"#))
 });
@@ -52,7 +53,7 @@ pub(super) static SPACED: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) static BARE_ASSIGNMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!("{NAME}{}", r#"["']?\s*[:=]\s*["']?([^\s"'`,;<>(){}\[\]]{8,200})"#)));
 
-/// The providers' shapes.
+/// The providers' formats.
 pub(super) static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
     let mut kinds: Vec<Kind> = SHAPES
         .iter()
@@ -68,7 +69,7 @@ pub(super) static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
     kinds
 });
 
-/// What a shape cannot say about its value.
+/// Returns the additional check for a kind.
 fn check(name: &str) -> fn(&Captures<'_>) -> bool {
     match name {
         // Base64 of `user:password`.
@@ -103,7 +104,8 @@ fn is_login(encoded: &str) -> bool {
     password.len() >= 4 && user != password && !is_placeholder(password) && !is_words(password)
 }
 
-/// A password for a machine that is none, or that is the same as the user's name, is written for a try at home.
+/// Returns whether a URL's password is real. A host that does not exist, or a password equal to the user name,
+/// is for local trials.
 fn is_real_address(found: &Captures<'_>) -> bool {
     let (password, host) = (&found[1], found[2].to_lowercase());
     let whole = &found[0];

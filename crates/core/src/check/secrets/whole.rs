@@ -1,4 +1,5 @@
-//! Secrets that are not in one line: private keys, Kubernetes manifests, files that are secrets by their name.
+//! Finds secrets that span several lines: private keys, Kubernetes manifests, and files whose name marks them as
+//! secret.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use super::table;
 use crate::check::diff::{FileChange, Line};
 use crate::pattern::pattern;
 
-/// Files that hold keys and nothing else, by their names. `None` for any other.
+/// Returns the kind of a file that holds only keys, by its name; `None` for any other file.
 pub(super) fn by_name(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
@@ -37,7 +38,8 @@ pub(super) fn by_name(path: &str) -> Option<&'static str> {
     None
 }
 
-/// The beginning of a private key, if a key follows: its first line alone stands in many programs that read keys.
+/// Finds the header of a private key that is followed by a key. The header alone also appears in programs that
+/// parse keys.
 pub(super) fn private_key(lines: &[&Line], index: usize) -> Option<String> {
     let line = &lines[index].text;
     if line.trim_start().starts_with("PuTTY-User-Key-File-") {
@@ -52,9 +54,9 @@ pub(super) fn private_key(lines: &[&Line], index: usize) -> Option<String> {
     let rest = &line[header.end()..];
     let inline = rest.strip_prefix("\\n").or_else(|| rest.strip_prefix("\\r\\n")).unwrap_or(rest);
     let inline = inline.trim_start_matches(['\\', 'n']);
-    // Armour has headers and an empty line before the key.
+    // PEM headers and an empty line can precede the key.
     let below = lines.iter().skip(index + 1).take(6).map(|line| line.text.as_str());
-    // The first line of an OpenSSH key has long runs of one letter, as placeholders do: the next ones have not.
+    // The first line of an OpenSSH key has long runs of one letter, like placeholders; the next lines don't.
     let below = below.filter(|text| !text.trim().is_empty() && !is_armour_header(text)).take(3);
     (is_key_text(inline) || below.into_iter().any(is_key_text)).then(|| header.as_str().to_owned())
 }
@@ -72,7 +74,7 @@ fn is_key_text(text: &str) -> bool {
     letters >= 32 && !is_placeholder(trimmed.get(..letters).unwrap_or_default())
 }
 
-/// The values of a Kubernetes secret, which are encoded and not protected.
+/// Finds the values of a Kubernetes secret, which are encoded but not protected.
 pub(super) fn manifest(file: &FileChange) -> Vec<(&Line, &'static str, String)> {
     static ENTRY: LazyLock<Regex> =
         LazyLock::new(|| pattern(r#"^\s+["']?([\w.-]+)["']?:\s*["']?([^\s"'#]{6,})["']?\s*$"#));
@@ -102,7 +104,7 @@ pub(super) fn manifest(file: &FileChange) -> Vec<(&Line, &'static str, String)> 
     found
 }
 
-/// The text that base64 stands for, if it is text.
+/// Decodes base64 if the result is text.
 pub(super) fn decode(value: &str) -> Option<String> {
     let digit = |byte: u8| -> Option<u32> {
         match byte {
