@@ -40,16 +40,17 @@ pub struct Definition {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Travel {
-    /// The key by which the store has it.
+    /// Key of the repository in the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// A parcel of it, when the task was made. They are removed together, so if this one is there, all are.
+    /// A parcel that the store had when the task was created. Parcels of a repository are removed together, so if this
+    /// one exists, all do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parcel: Option<i64>,
-    /// Where else workers find it.
+    /// Another place from which workers can fetch it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<Remote>,
-    /// Why it stays where it is, if it does.
+    /// Why it cannot leave this machine, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,
 }
@@ -57,9 +58,9 @@ pub struct Travel {
 /// A remote of a task's repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remote {
-    /// Its address, without credentials.
+    /// Address, without credentials.
     pub url: String,
-    /// The newest commit among those that the task starts from that it has, as far as was known when the task was made.
+    /// Newest start commit of the task that the remote has, as far as known when the task was created.
     pub commit: String,
 }
 

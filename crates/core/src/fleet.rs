@@ -1,7 +1,9 @@
-//! Many machines on one store: what a leg needs of the machine that runs it, the workers that offer it, and what travels between them.
+//! Several machines on one store: what a leg needs from its machine, what workers offer, and which data travels between
+//! them.
 //!
-//! A leg's needs are a list of words, and so are a worker's offers: a worker takes a leg if it offers everything that the leg needs. What a task
-//! needs follows from its definition alone, so the store can compare the two in the statement that claims.
+//! A leg's needs are a list of words, and so are a worker's offers: a worker takes a leg if it offers everything that
+//! the leg needs. A task's needs follow from its definition alone, so the store can compare the two in the statement
+//! that claims.
 
 mod pool;
 
@@ -20,19 +22,19 @@ use crate::workflow::{AgentWork, Stage, Work};
 
 pub use pool::{Full, Pool, Share, account_of, pools};
 
-/// Something that a leg needs of the machine that runs it.
+/// Something that a leg needs from its machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Need {
-    /// A label that its stage names.
+    /// A label that its stage requires.
     Label(String),
-    /// The program of its agent: the name of a product, a path, or a name to look for.
+    /// Program of its agent: the name of a product, a path, or a name to look up.
     Agent(String),
-    /// A secret, by its name.
+    /// Name of a secret.
     Secret(String),
-    /// A repository, by its key.
+    /// Key of a repository.
     Repository(String),
-    /// The machine that the task was made on, and why.
+    /// The machine that created the task, and why.
     Home(String),
 }
 
@@ -47,7 +49,7 @@ impl Need {
         }
     }
 
-    /// In words, to fit after "needs".
+    /// Describes the need, to follow the word "needs".
     pub fn words(&self) -> String {
         match self {
             Self::Label(label) => format!("the label `{label}`"),
@@ -97,7 +99,7 @@ impl FromStr for Need {
     }
 }
 
-/// What legs of each stage need.
+/// Returns the needs of legs by stage.
 pub fn needs(definition: &Definition) -> BTreeMap<Name, Vec<Need>> {
     let of = |stage: &Stage| (stage.name.clone(), stage_needs(definition, stage));
     definition.workflow.stages.iter().map(of).collect()
@@ -130,45 +132,45 @@ fn agent_needs(config: &Config, work: &AgentWork) -> Vec<Need> {
         Adapter::Scripted { script } => Some(script.clone()),
         Adapter::Command { run } | Adapter::Acp { run } => run.program().map(str::to_owned),
     };
-    // A relative path is one of the repository's own.
+    // A relative path is in the repository.
     let elsewhere = |program: &String| program.starts_with('/') || !program.contains('/');
     let program = agent.program.clone().or(usual).filter(elsewhere);
     let secrets = agent.secrets.iter().chain(&work.secrets).cloned().map(Need::Secret);
     program.map(Need::Agent).into_iter().chain(secrets).collect()
 }
 
-/// A worker, as it reports itself.
+/// A worker, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
-    /// Its name, which no other living worker has.
+    /// Name, unique among running workers.
     pub name: String,
-    /// Which process it is: a name that is taken by another one is refused.
+    /// Process id. A second process with the same name is refused.
     pub process: String,
-    /// The machine's name.
+    /// Machine name.
     pub host: String,
-    /// The version of its program.
+    /// Version of acquit.
     pub version: String,
-    /// How many legs it runs at the same time.
+    /// Maximum number of legs at the same time.
     pub slots: u32,
-    /// What it is doing.
+    /// Current state.
     pub state: WorkerState,
-    /// What it has.
+    /// What it offers.
     pub offers: Vec<Need>,
-    /// What it was asked for and does not have, and why.
+    /// What was requested and is missing, with the reason.
     #[serde(default)]
     pub lacks: BTreeMap<String, String>,
 }
 
 impl Worker {
-    /// How long a worker may be silent until its name is free and nobody counts on it.
+    /// Time without a sign of life after which a worker's name is free and the worker no longer counts.
     pub const SILENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
-    /// What of a leg's needs it does not have.
+    /// Returns the needs that the worker does not offer.
     pub fn missing<'n>(&self, needs: &'n [Need]) -> Vec<&'n Need> {
         needs.iter().filter(|need| !self.offers.contains(need)).collect()
     }
 
-    /// Its labels.
+    /// Returns its labels.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.offers.iter().filter_map(|need| match need {
             Need::Label(label) => Some(label.as_str()),
@@ -177,77 +179,77 @@ impl Worker {
     }
 }
 
-/// What a worker is doing.
+/// The state of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerState {
     /// It takes legs.
     Working,
-    /// It was asked to stop, and waits for its legs.
+    /// It was asked to stop and waits for its legs.
     Stopping,
 }
 
 /// A worker in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenWorker {
-    /// What it said.
+    /// The worker's own description.
     #[serde(flatten)]
     pub worker: Worker,
-    /// When it said so, by the store's clock.
+    /// When it last reported, by the store's clock.
     pub seen: Timestamp,
 }
 
-/// A leg that waits for somebody to take it.
+/// A leg that waits for a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingLeg {
-    /// Which.
+    /// Id of the leg.
     pub leg: LegId,
-    /// Its stage.
+    /// Stage name.
     pub stage: String,
-    /// When it may be claimed.
+    /// Earliest time of a claim.
     pub not_before: Timestamp,
-    /// What it needs.
+    /// Its needs.
     pub needs: Vec<Need>,
-    /// Whether a person has cancelled its task: then it is claimed only to end it, and no limit keeps it waiting.
+    /// Whether a person cancelled its task. Then it is claimed only to end it, and no limit applies.
     #[serde(default)]
     pub cancel: bool,
-    /// The limit that keeps it waiting, if one does.
+    /// The limit that it waits for, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<Full>,
 }
 
 impl WaitingLeg {
-    /// Whether it may be claimed at a time, whoever does.
+    /// Returns whether it may be claimed at this time, regardless of who claims it.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.not_before <= now && (self.cancel || self.full.is_none())
     }
 }
 
-/// Something that is kept in the store for other machines.
+/// Data in the store for other machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parcel {
-    /// The repository that it belongs to.
+    /// Repository that it belongs to.
     pub repository: String,
-    /// The leg that left it; `None` for what a task was made with.
+    /// Leg that left it; `None` if the task was created with it.
     pub leg: Option<LegId>,
-    /// What it is.
+    /// Content.
     pub content: Content,
 }
 
-/// What a parcel holds.
+/// The content of a parcel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Content {
-    /// Objects of git, as a pack: all that these commits need beyond the commits of earlier parcels.
+    /// Git objects as a pack: everything that these commits need in addition to those of earlier parcels.
     Objects {
         /// The commits.
         tips: Vec<String>,
-        /// The name of the hash function.
+        /// Name of the hash function.
         format: String,
     },
-    /// A file of a leg's folder.
+    /// A file in a leg's folder.
     File {
-        /// Its path there.
+        /// Path in that folder.
         path: String,
     },
 }
@@ -255,44 +257,45 @@ pub enum Content {
 /// A parcel in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredParcel {
-    /// Its number.
+    /// Number.
     pub id: i64,
-    /// Its size.
+    /// Size.
     pub bytes: u64,
-    /// What it is.
+    /// Description.
     #[serde(flatten)]
     pub parcel: Parcel,
 }
 
-/// What a parcel is sent under.
+/// The right to send a parcel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Under {
-    /// The fence of the leg that leaves it.
+    /// Fence of the leg that sends it.
     Leg(Hold),
-    /// For what tasks are made with: a parcel of the same repository that must still be there, because this one has only what those there
-    /// lack. `None` if it needs none of them.
+    /// A task's creation. Names a parcel of the same repository that must still exist, because the new one contains
+    /// only what earlier ones lack. `None` if it needs none.
     Base(Option<i64>),
 }
 
-/// What the store has of a task, or for the tasks of a repository.
+/// The stored data of a task, or for the tasks of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// The repository.
+    /// Repository.
     pub repository: String,
-    /// The task whose legs left it; `None` for what tasks were made with.
+    /// Task whose legs left it; `None` for data that tasks were created with.
     pub task: Option<TaskId>,
-    /// How many parcels it is.
+    /// Number of parcels.
     pub parcels: u64,
-    /// Their size.
+    /// Total size.
     pub bytes: u64,
 }
 
-/// Which parcels are asked for.
+/// The parcels to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parcels {
-    /// Objects of a repository: those that tasks were made with, and those that this task's legs left. Oldest first.
+    /// Objects of a repository: those that tasks were created with, and those that legs of this task left. Oldest
+    /// first.
     Objects(String, TaskId),
-    /// Files that the legs of this task left.
+    /// Files that legs of this task left.
     Files(TaskId),
 }
 

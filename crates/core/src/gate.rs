@@ -1,8 +1,8 @@
-//! Gates: checks that the harness runs on the work. Their verdict rests on what was executed, or on what the change itself
-//! says, never on what an agent says of it.
+//! Gates: checks that the harness runs on the work. A verdict rests on executed programs or on the change itself, never
+//! on an agent's claims.
 //!
-//! A [`Gate`] is a [`Check`] with what all of them have: a name, the budget that a failure spends, limits. What a check found
-//! is a [`Verdict`] with its [`Evidence`].
+//! A [`Gate`] is a [`Check`] with common settings: a name, the budget that a failure spends, limits. Its result is a
+//! [`Verdict`] with [`Evidence`].
 
 use std::collections::BTreeMap;
 
@@ -28,76 +28,75 @@ pub use report::{Format, Place, Report};
 pub use crate::command::Command;
 pub use crate::paths::{BadPattern, Paths};
 
-/// A gate as a workflow declares it.
+/// A gate as declared in a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Gate {
-    /// Its name in the workflow.
+    /// Name in the workflow.
     pub name: Name,
-    /// What is checked, and how.
+    /// What to check, and how.
     pub check: Check,
-    /// The budget that a failure spends.
+    /// Budget that a failure spends.
     pub kind: Name,
     /// Whether a failure rejects the work.
     pub severity: Severity,
-    /// How long each command of it may take.
+    /// Maximum run time of each of its commands.
     pub timeout: Span,
-    /// Whom it may talk to; `None` for what the project says of gates.
+    /// Network access; `None` uses the project's setting for gates.
     pub network: Option<Network>,
-    /// Whether it runs beside others.
+    /// Whether it runs in parallel with others.
     pub manner: Manner,
-    /// Whether its verdict holds for the same work again.
+    /// Whether a verdict is reused for the same work.
     pub reuse: Reuse,
-    /// Variables that its commands get beside the short common list.
+    /// Environment variables of its commands, in addition to the short common list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The changes that it is run for.
+    /// Changes that it runs for.
     #[serde(skip_serializing_if = "PathFilter::is_empty")]
     pub paths: PathFilter,
-    /// How only what is related to changed files is checked, for stages that want no more.
+    /// Command that checks only what changed files concern, for stages that ask for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub related: Option<Command>,
-    /// How many bytes each command of it may print; `None` for the usual.
+    /// Maximum output of each command, in bytes; `None` means the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
 }
 
 impl Gate {
-    /// Whom its commands may talk to: as it says, or else as the project says of gates.
+    /// Returns the network access of its commands: its own setting, else the project's for gates.
     pub fn reach(&self, usual: &Networks) -> Network {
         self.network.unwrap_or(usual.gates)
     }
 
-    /// Whether its kind is `test`, which a project gives to gates that run its tests.
+    /// Returns whether its kind is `test`, which projects use for gates that run tests.
     pub fn is_test(&self) -> bool {
         self.kind.as_str() == "test"
     }
 }
 
-/// Whether a gate runs beside others.
+/// Whether a gate runs in parallel with others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Manner {
-    /// By itself, in the workspace.
+    /// Alone, in the workspace.
     #[default]
     Alone,
-    /// At the same time as the others that do, in a tree of its own.
+    /// At the same time as other such gates, in a separate tree.
     AtOnce,
 }
 
-/// Whether a verdict is believed again.
+/// Whether a verdict is reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
-    /// As long as the work is the same.
+    /// Reuse it for the same work.
     #[default]
     SameTree,
-    /// Never: the gate looks at something else than the work.
+    /// Never reuse it, because the gate reads more than the work.
     Never,
 }
 
-/// A gate as it is stored. Definitions that were stored when every gate was a command say what is run, and not which check
-/// it is.
+/// The stored form of a gate. Definitions from the time when every gate was a command name the command and no check.
 #[derive(Deserialize)]
 struct Stored {
     name: Name,
@@ -146,74 +145,74 @@ impl TryFrom<Stored> for Gate {
     }
 }
 
-/// What a failed gate means.
+/// The effect of a failed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The work is rejected.
     Error,
-    /// The work goes on, and the failure is shown.
+    /// The work continues, and the failure is shown.
     Warning,
-    /// The gate is not run.
+    /// The gate does not run.
     Off,
 }
 
-/// What a gate found, with its evidence.
+/// The result of a gate, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The gate.
+    /// Gate name.
     pub gate: Name,
-    /// Whether the work stands this check.
+    /// Whether the work passed.
     pub passed: bool,
-    /// What a failure means.
+    /// Effect of a failure.
     pub severity: Severity,
-    /// The command as it was run; for a check that runs none, what it does.
+    /// The command as run, or a description of a check without a command.
     pub command: String,
-    /// How the command ended, in words: `exit 0`, `exit 101`, `timed out after 10m`.
+    /// How the command ended: `exit 0`, `exit 101`, `timed out after 10m`.
     pub ended: String,
-    /// How long it took.
+    /// Duration.
     pub took: Span,
     /// Where the whole output is kept.
     pub output: String,
-    /// What is to be mended, if it failed.
+    /// What to fix, if it failed.
     pub failure: Option<Failure>,
-    /// What it counted and found.
+    /// Counts and findings.
     #[serde(default)]
     pub evidence: Evidence,
-    /// The end of what it printed, bounded: what it tried can be seen without its files.
+    /// The end of its output, bounded, to see what ran without its files.
     #[serde(default)]
     pub tail: String,
-    /// The leg of the same task that gave this verdict on the same work, if it was not given anew.
+    /// Leg of the same task that gave this verdict on the same work, if the verdict is reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reused: Option<u32>,
-    /// Why a command of the gate was stopped early, if one was. Such a verdict says nothing about the next run.
+    /// Why a command was stopped early, if one was. Such a verdict does not predict the next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
 }
 
-/// Why a command did not run to its own end.
+/// Why a command was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopped {
-    /// It ran longer than its timeout, or printed nothing for too long.
+    /// It exceeded its timeout, or printed nothing for too long.
     Timeout,
-    /// It printed too much.
+    /// Its output exceeded the limit.
     Output,
-    /// It used too much of a resource: memory, processes, disk space or processor time.
+    /// It exceeded a resource limit: memory, processes, disk space or processor time.
     Resource,
-    /// Somebody or another gate stopped it.
+    /// A person or another gate stopped it.
     Cancelled,
-    /// Its program could not be started.
+    /// Its program did not start.
     NotStarted,
 }
 
 impl Verdict {
-    /// Whether this verdict rejects the work.
+    /// Returns whether this verdict rejects the work.
     pub fn rejects(&self) -> bool {
         !self.passed && self.severity == Severity::Error
     }
 
-    /// The exit code, if the verdict is on a single command that ran to its own end.
+    /// Returns the exit code, if the verdict is on a single command that was not stopped.
     pub fn exit_code(&self) -> Option<i32> {
         self.ended.strip_prefix("exit ")?.parse().ok()
     }

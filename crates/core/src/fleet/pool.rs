@@ -1,7 +1,7 @@
 //! Pools: legs that share a limit on how many run at the same time, or that wait together for a provider's usage limit.
 //!
-//! Which pools a leg is in follows from its task's definition alone, so the store compares in the statement that claims.
-//! The newest leg of a pool says its limit: a person who changes the configuration changes it for all that wait.
+//! A leg's pools follow from its task's definition alone, so the store can compare limits in the statement that claims.
+//! The newest leg of a pool sets its limit: a changed configuration applies to all waiting legs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub enum Pool {
 }
 
 impl Pool {
-    /// Returns its name in a store, which several projects share.
+    /// Returns its key in the store, which several projects share.
     pub fn key(&self, project: &str) -> String {
         match self {
             Self::Project => format!("project:{project}"),
@@ -40,31 +40,31 @@ impl Pool {
     }
 }
 
-/// A leg's part in a pool.
+/// A leg's membership in a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// The pool.
     pub pool: Pool,
-    /// How many of its legs may run at the same time; `None` for any number.
+    /// Maximum number of its legs that run at the same time; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<u32>,
 }
 
-/// Why a pool lets no leg start.
+/// Why a pool does not let a leg start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Full {
-    /// The pool, by its key.
+    /// Key of the pool.
     pub pool: String,
-    /// Until when its account is at a usage limit; `None` if as many legs run as may.
+    /// When its account's usage limit resets; `None` if the maximum number of legs is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// How many of its legs may run at the same time, if that is the reason.
+    /// Maximum number of its legs that run at the same time, if that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<u32>,
 }
 
 impl fmt::Display for Full {
-    /// In words, to fit after "waits:".
+    /// Formats the reason, to follow "waits:".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = self.pool.splitn(3, ':');
         let (kind, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());

@@ -1,5 +1,5 @@
-//! The kinds of checks. Each is one file below `check/` with its settings and everything that acquit knows about it (`Kind`), and one
-//! line in the table `kinds!`. What it does to the work is the file of the same name in `acquit-run`'s `gate` (a `Judge`).
+//! The kinds of checks. Each has one file below `check/` with its settings and the facts about it (`Kind`), and one
+//! line in the table `kinds!`. The file of the same name in `acquit-run`'s `gate` runs it (a `Judge`).
 
 use serde::{Deserialize, Serialize};
 
@@ -32,70 +32,72 @@ pub(crate) use tdd::TESTS;
 pub use tdd::{Phases, Red, Tdd, Weak};
 pub use tests::Tests;
 
-/// Everything that acquit knows about one kind of check. Each kind implements it in its own file.
+/// The facts about one kind of check. Each kind implements this in its own file.
 pub(crate) trait Kind: Sized {
-    /// Its name in TOML: `check = "tdd"`.
+    /// Name in TOML: `check = "tdd"`.
     const WORD: &'static str;
 
-    /// What it demands of the work, as the prompt tells the agent.
+    /// What it demands of the work, in the agent's prompt.
     const DEMAND: &'static str;
 
-    /// What a passed gate of this kind has shown of a change, as `acquit prove` says it.
+    /// What a passed gate of this kind proves about a change, in the report of `acquit prove`.
     const CLAIM: &'static str;
 
-    /// Whether a gate of this kind can run at the same time as others.
+    /// Whether gates of this kind can run in parallel with others.
     const PARALLEL: bool = false;
 
-    /// Whether a gate of this kind can be narrowed to what changed files concern, by `related`.
+    /// Whether `related` can narrow a gate of this kind to the files of a change.
     const NARROWS: bool = false;
 
-    /// Whether the verdict depends on the task itself, so that it proves nothing about the same commit in another task.
+    /// Whether the verdict depends on the task, so that it is not valid for the same commit in another task.
     const PER_TASK: bool = false;
 
-    /// Reads the settings. Mistakes are reported to the table; `None` if the check cannot be used.
+    /// Reads the settings and reports mistakes to the table. Returns `None` if the check cannot be used.
     fn read(table: &mut Table<'_, '_>) -> Option<Self>;
 
-    /// The command that it runs, if it runs one.
+    /// Returns the command that it runs, if any.
     fn command(&self) -> Option<&Command> {
         None
     }
 
-    /// The command that prepares the tests, if there is one.
+    /// Returns the command that prepares the tests, if any.
     fn build(&self) -> Option<&Command> {
         None
     }
 
-    /// How the stage ends if the check fails, whatever its agent chose. Only a check of a review says so; the others judge work that an
-    /// agent can mend.
+    /// Returns the outcome of the stage if the check fails, whatever its agent chose. Only checks of a review have one;
+    /// other checks judge work that an agent can fix.
     fn sets_outcome(&self) -> Option<&Name> {
         None
     }
 
-    /// The check for a tree without a change. `None` if there is nothing to check then.
+    /// Returns the check for a tree without a change; `None` if there is nothing to check.
     fn on_base(&self) -> Option<Check> {
         None
     }
 
-    /// The check for work that adds no behaviour, if that is another one.
+    /// Returns the check for work that adds no behaviour, if it differs.
     fn without_new_behavior(&self) -> Option<Check> {
         None
     }
 
-    /// The same tests, asked to show a defect, and how much this kind knows of tests: 0 is most. `kind` is that of the gate.
+    /// Returns a check that the same tests reproduce a defect, with a rank of how much this kind knows about tests: 0
+    /// is the most. `kind` is that of the gate.
     fn reproduced(&self, _kind: &Name) -> Option<(u8, Reproduced)> {
         None
     }
 
-    /// The kind of failure and the settings of the gate that every project has, where a kind needs neither settings nor a command.
+    /// Returns failure kind and settings of the gate that every project has, for kinds that need neither settings nor a
+    /// command.
     fn built_in() -> Option<(&'static str, Self)> {
         None
     }
 }
 
-/// Makes the enum of all kinds and passes every question about a check on to its kind.
+/// Defines the enum of all kinds and forwards every method to the kind.
 macro_rules! kinds {
     ($d:tt $($(#[$doc:meta])* $kind:ident($settings:ident),)+) => {
-        /// What a gate checks.
+        /// The check of a gate.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Check {
@@ -107,7 +109,7 @@ macro_rules! kinds {
         const READERS: &[(&str, Reader)] =
             &[$((<$settings as Kind>::WORD, |table| $settings::read(table).map(Check::$kind)),)+];
 
-        /// The gates that every project has, each as its name, the kind of failure and the check.
+        /// Returns the gates that every project has: name, kind of failure and check.
         pub(crate) fn built_in() -> impl Iterator<Item = (&'static str, &'static str, Check)> {
             [$($settings::built_in().map(|(kind, check)| ($settings::WORD, kind, Check::$kind(check))),)+]
                 .into_iter()
@@ -115,17 +117,17 @@ macro_rules! kinds {
         }
 
         impl Check {
-            /// Its name in TOML.
+            /// Returns the name in TOML.
             pub fn word(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $settings::WORD,)+ }
             }
 
-            /// What it demands of the work, as the prompt tells the agent.
+            /// Returns what it demands of the work, for the agent's prompt.
             pub fn demand(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $settings::DEMAND,)+ }
             }
 
-            /// What a passed check has shown of a change.
+            /// Returns what a passed check proves about a change.
             pub fn claim(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $settings::CLAIM,)+ }
             }
@@ -159,33 +161,33 @@ macro_rules! kinds {
 }
 
 kinds! { $
-    /// A command that must end with code 0.
+    /// A command that must exit with code 0.
     Command(Plain),
-    /// Tests, compared one by one with the base commit: only new failures count.
+    /// Tests, compared one by one with the base commit; only new failures count.
     Tests(Tests),
     /// The tests of the change fail without it and pass with it.
     Tdd(Tdd),
-    /// The tests of the change show a defect: red by an assertion, on code that is as it was.
+    /// The tests of the change reproduce a defect: they fail by an assertion on unchanged code.
     Reproduced(Reproduced),
-    /// The lines of the change are covered by tests.
+    /// Tests cover the lines of the change.
     Coverage(Coverage),
-    /// Mutants of the changed lines are caught by tests.
+    /// Tests catch mutants of the changed lines.
     Mutation(Mutation),
-    /// No secret in any line that the change's commits add.
+    /// The change's commits add no secret.
     Secrets(Secrets),
-    /// The change is small and stays where it may.
+    /// The change is small and touches only what it may.
     Scope(Scope),
-    /// The change's commits are as the project wants them.
+    /// The change's commits follow the project's rules.
     Commits(Commits),
-    /// No test is weaker than before.
+    /// No test is weakened.
     Dilution(Dilution),
-    /// No critical finding in the review that was just made.
+    /// The latest review has no critical finding.
     Review(Review),
 }
 
 impl Check {
-    /// Reads the check of a gate and its settings. What is wrong is noted; `Err` if it is not even known which keys belong
-    /// to it.
+    /// Reads the check of a gate and its settings. Reports mistakes; returns `Err` if the kind is unknown, and with it
+    /// the valid keys.
     pub(crate) fn read(table: &mut Table<'_, '_>) -> Result<Option<Self>, UnknownKind> {
         let read = match table.word("check", READERS) {
             Some(read) => read.value,
@@ -195,39 +197,39 @@ impl Check {
         Ok(read(table))
     }
 
-    /// The command that it runs, if it runs one.
+    /// Returns the command that it runs, if any.
     pub fn command(&self) -> Option<&Command> {
         each_check!(self, settings => settings.command())
     }
 
-    /// The command that prepares the tests, if there is one.
+    /// Returns the command that prepares the tests, if any.
     pub fn build(&self) -> Option<&Command> {
         each_check!(self, settings => settings.build())
     }
 
-    /// How the stage ends if the check fails, whatever its agent chose: see `Kind::sets_outcome`.
+    /// Returns the outcome of the stage if the check fails: see `Kind::sets_outcome`.
     pub fn sets_outcome(&self) -> Option<&Name> {
         each_check!(self, settings => settings.sets_outcome())
     }
 
-    /// The check for a tree without a change. `None` if there is nothing to check then.
+    /// Returns the check for a tree without a change; `None` if there is nothing to check.
     pub fn on_base(&self) -> Option<Self> {
         each_check!(self, settings => settings.on_base())
     }
 
-    /// The check for work that adds no behaviour, if that is another one.
+    /// Returns the check for work that adds no behaviour, if it differs.
     pub(crate) fn without_new_behavior(&self) -> Option<Self> {
         each_check!(self, settings => settings.without_new_behavior())
     }
 
-    /// The same tests, asked to show a defect: see `Kind::reproduced`.
+    /// Returns a check that the same tests reproduce a defect: see `Kind::reproduced`.
     pub(crate) fn reproduced(&self, kind: &Name) -> Option<(u8, Reproduced)> {
         each_check!(self, settings => settings.reproduced(kind))
     }
 }
 
 impl std::fmt::Display for Check {
-    /// What is run, or what is looked at.
+    /// Formats the command, or a description of the check.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.command() {
             Some(command) => command.fmt(f),
@@ -236,26 +238,25 @@ impl std::fmt::Display for Check {
     }
 }
 
-/// The word for the kind is none that is known; it is noted.
+/// The name of the kind is unknown; this has been reported.
 pub(crate) struct UnknownKind;
 
-/// What most checks run. Notes it if it is missing.
+/// Reads `run`, which most checks need. Reports it if it is missing.
 fn run(table: &mut Table<'_, '_>, example: &str) -> Option<Command> {
     let run = table.value("run").and_then(|value| value.command());
     table.require("run", &format!("say what is run: run = \"{example}\""));
     run
 }
 
-/// What a share is demanded to be, if a gate does not say. All of it is never demanded: some lines cannot be reached and some
-/// mutants change nothing.
+/// Default minimum percentage. It is below 100, because some lines cannot be reached and some mutants change nothing.
 const PERCENT: u32 = 80;
 
-/// `min`, in percent.
+/// Reads `min`, in percent.
 fn percent(table: &mut Table<'_, '_>) -> u32 {
     table.value("min").and_then(|value| value.count(100)).unwrap_or(PERCENT)
 }
 
-/// Notes keys of commands in a check that runs none.
+/// Reports command keys in a check without a command.
 fn runs_nothing(table: &mut Table<'_, '_>) {
     table.refuse(&["run", "build", "report"], "this check looks at the change and runs nothing");
 }

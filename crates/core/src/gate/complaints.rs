@@ -1,7 +1,7 @@
-//! What linters, compilers and formatters complain about, read from what they print, and which of it a change brought.
+//! Parses the complaints of linters, compilers and formatters, and finds those that a change introduced.
 //!
-//! A command that fails on the base fails with every change, so its exit code says nothing about one. What it prints does: a
-//! complaint is known by its file and its words, without line numbers, because an edit above moves all that is below it.
+//! A command that fails on the base fails with every change, so its exit code says nothing about a change. Its output
+//! does. A complaint is identified by its file and text, without line numbers, because an edit above shifts them.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::shorten;
 
-/// How many complaints are kept. With more of them, two runs are not compared.
+/// Maximum number of complaints. With more, two runs are not compared.
 const MOST: usize = 5_000;
 
-/// How long the words of one may be. They tell complaints apart, and no linter needs more.
+/// Maximum length of a complaint's text. It distinguishes complaints, and no linter needs more.
 const LONGEST: usize = 200;
 
-/// Something that a command complains about.
+/// A complaint in the output of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complaint {
-    /// The file, from the top of the tree.
+    /// Path from the root of the tree.
     pub path: String,
-    /// The line, or 0 if the whole file is meant.
+    /// Line, or 0 for the whole file.
     pub line: u32,
-    /// What is said about it, without numbers.
+    /// Text, without numbers.
     pub words: String,
     /// Whether it is only a warning.
     pub warning: bool,
 }
 
-/// Reads what a command printed, without escape sequences. `file` gives the path of a file of the tree for a word that names
-/// one. Returns nothing if there are too many complaints to compare.
+/// Parses the output of a command, without escape sequences. `file` returns the path of a file in the tree for a word
+/// that names one. Returns nothing if there are too many complaints to compare.
 pub fn read(printed: &str, file: &dyn Fn(&str) -> Option<String>) -> Vec<Complaint> {
     let mut reader = Reader { file, found: Vec::new(), header: "", listed: None };
     for line in printed.lines() {
@@ -45,9 +45,9 @@ pub fn read(printed: &str, file: &dyn Fn(&str) -> Option<String>) -> Vec<Complai
 struct Reader<'p> {
     file: &'p dyn Fn(&str) -> Option<String>,
     found: Vec<Complaint>,
-    /// The last line that begins at the margin: `error[E0425]: cannot find …`, with its place below it.
+    /// Last line without indentation: `error[E0425]: cannot find …`, with its location below.
     header: &'p str,
-    /// A line that is only a path, and whether places in it followed, as ESLint prints them.
+    /// Last line with only a path, and whether locations followed, as ESLint prints them.
     listed: Option<(String, bool)>,
 }
 
@@ -92,7 +92,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// A path without places below it is a complaint itself: `gofmt -l` prints nothing else.
+    /// Handles a path without locations below, which is a complaint itself: `gofmt -l` prints nothing else.
     fn end_of_list(&mut self) {
         if let Some((path, false)) = self.listed.take() {
             self.add(path, 0, "is listed");
@@ -102,7 +102,7 @@ impl<'p> Reader<'p> {
     fn add(&mut self, path: String, line: u32, words: &str) {
         let lower = words.trim_start().to_lowercase();
         let opens = |signs: &[&str]| lower.split_whitespace().take(2).any(|word| opens_with(word, signs));
-        // What explains another complaint is none itself.
+        // An explanation of another complaint is not a complaint.
         if opens(&["note", "help", "info", "hint"]) {
             return;
         }
@@ -110,9 +110,9 @@ impl<'p> Reader<'p> {
         self.found.push(Complaint { path, line, words: shorten(&without_numbers(words), LONGEST), warning });
     }
 
-    /// The first place of a line that names a file of the tree, and the words around it.
+    /// Returns the first location in a line that names a file of the tree, and the text around it.
     fn place(&self, text: &str) -> Option<(String, u32, String)> {
-        // A prefix such as `[ERROR]` or `Diff in` is short; a path deep inside a sentence is what the sentence is about.
+        // A prefix such as `[ERROR]` or `Diff in` is short. A path deep inside a sentence is its subject.
         const WORDS_BEFORE: usize = 3;
         text.split_whitespace().take(WORDS_BEFORE).find_map(|word| {
             let (path, number, rest) = numbered(word)?;
@@ -122,7 +122,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// The file that a formatter would write otherwise: `would reformat a.py`, `[warn] a.js`.
+    /// Returns the file that a formatter would change: `would reformat a.py`, `[warn] a.js`.
     fn of_a_formatter(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
         if !["format", "[warn]", "[error]", "diff in", "differs"].iter().any(|sign| lower.contains(sign)) {
@@ -132,15 +132,15 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// Whether a word is one of these, apart from what stands around it: `warning:`, `[WARNING]`.
+/// Returns whether a word is one of these, apart from punctuation around it: `warning:`, `[WARNING]`.
 fn opens_with(word: &str, signs: &[&str]) -> bool {
     let word = word.trim_matches(|char: char| !char.is_alphanumeric());
-    // `warning[E0001]` and `warning(rule)` open with it, too.
+    // Also accept `warning[E0001]` and `warning(rule)`.
     let word = word.split(['[', '(', ':']).next().unwrap_or(word);
     signs.contains(&word)
 }
 
-/// A row below a path: `12:5  error  'x' is not defined`.
+/// Parses a row below a path: `12:5  error  'x' is not defined`.
 fn row(text: &str) -> Option<(u32, &str)> {
     let (place, words) = text.split_once(char::is_whitespace)?;
     let (line, column) = place.split_once(':')?;
@@ -150,7 +150,7 @@ fn row(text: &str) -> Option<(u32, &str)> {
     Some((line.parse().ok()?, words.trim_start()))
 }
 
-/// Takes `a.rs:12:5:`, `a.ts(12,5):`, `A.java:[12,5]` apart: the path, the line and what follows the place.
+/// Splits `a.rs:12:5:`, `a.ts(12,5):`, `A.java:[12,5]` into the path, the line and the text after the location.
 fn numbered(word: &str) -> Option<(&str, u32, &str)> {
     let word = word.trim_start_matches(['(', '"', '\'', '`']);
     let mut starts = word.char_indices().filter(|(_, char)| matches!(char, ':' | '('));
@@ -164,7 +164,7 @@ fn numbered(word: &str) -> Option<(&str, u32, &str)> {
     })
 }
 
-/// Replaces numbers that stand for themselves: a line of 121 characters that has 125 now is the same complaint. `F401` stays.
+/// Replaces separate numbers: a line that grew from 121 to 125 characters is the same complaint. Keeps `F401`.
 fn without_numbers(text: &str) -> String {
     let is_word = |char: char| char.is_alphanumeric() || char == '_';
     let mut out = String::with_capacity(text.len());
@@ -172,7 +172,7 @@ fn without_numbers(text: &str) -> String {
         let end = word.trim_end_matches(|char| !is_word(char)).len();
         let (name, rest) = word.split_at(end);
         let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-        // Widths of columns depend on what else is listed.
+        // Column widths depend on the other rows.
         if index > 0 && word.trim().is_empty() && out.ends_with(' ') {
             continue;
         }
@@ -182,20 +182,20 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// What of two runs of the same command is compared.
+/// The unit in which two runs of the same command are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Each complaint.
     Each,
-    /// Each file: how often a formatter names one depends on how it cuts its differences.
+    /// Each file: how often a formatter names a file depends on how it splits its differences.
     File,
 }
 
-/// The complaints on the change that are not on the base, as far as they are the change's. `None` if the output of the base does
-/// not show what it complains about.
+/// Returns complaints that the change introduced. Returns `None` if the output on the base does not show its
+/// complaints.
 ///
-/// A complaint that left one file and is in another was moved. If complaints of the base are gone, others that they hid may be
-/// seen for the first time: then only those in files that the change touches count.
+/// A complaint that disappeared in one file and appeared in another was moved. If complaints of the base disappeared,
+/// complaints that they hid may appear; then only those in files that the change touches count.
 pub fn brought<'c>(
     base: &[Complaint],
     change: &'c [Complaint],
@@ -205,7 +205,7 @@ pub fn brought<'c>(
     if base.is_empty() || change.is_empty() {
         return None;
     }
-    // Where there are errors, the command fails because of them, whatever it warns about.
+    // If there are errors, the command fails because of them, whatever the warnings.
     let errors_only = change.iter().chain(base).any(|it| !it.warning);
     let counts = |it: &&Complaint| !(errors_only && it.warning);
     let words = |it: &Complaint| match unit {
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn complaints_are_read_in_the_forms_that_tools_print() {
-        // rustc, clippy, and ruff since its full form is the usual one.
+        // rustc, clippy, and ruff since its full format became the default.
         let rust = "error[E0425]: cannot find value `x`\n  --> a.rs:3:5\n   |\n3  |     x\n   |     ^ not found\n\nerror: 1 more\n";
         assert_eq!(seen(rust), [one("a.rs", 3, "error[E0425]: cannot find value `x`")]);
         let ruff = "F401 [*] `os` imported but unused\n --> a.py:1:8\n  |\n1 | import os\n";
@@ -316,7 +316,7 @@ mod tests {
         );
         assert_eq!(seen("a.go\n"), [one("a.go", 0, "is listed")]);
         assert_eq!(seen("Diff in /tree/a.rs:3:\n-  x\n+x\n"), [one("a.rs", 3, "Diff in")]);
-        // What explains another one, or names no file of the tree, is none.
+        // An explanation, or a text that names no file of the tree, is not a complaint.
         assert_eq!(
             seen("a.py:3: note: use x\nnote: declared here\n --> a.rs:1:1\nother.py:1:1: E1\n12 problems\n"),
             []
@@ -338,22 +338,22 @@ mod tests {
         assert_eq!(brought_by(base, moved, &["a.py"]), none);
         let one_more = format!("{moved}a.py:5:1: F401 `os` unused\n");
         assert_eq!(brought_by(base, &one_more, &["a.py"]), Some(vec!["a.py:5 F401 `os` unused".to_owned()]));
-        // Also in a file that the change does not touch, such as a caller.
+        // Complaints in files that the change does not touch count too, such as in a caller.
         let elsewhere = format!("{moved}b.py:5:1: E1 too few arguments\n");
         assert_eq!(
             brought_by(base, &elsewhere, &["a.py"]),
             Some(vec!["b.py:5 E1 too few arguments".to_owned()])
         );
-        // A file that was renamed, or code that was moved.
+        // A renamed file, or moved code.
         assert_eq!(brought_by(base, &base.replace("a.py", "b.py"), &["a.py", "b.py"]), none);
-        // A complaint that was mended may have hidden others.
+        // A fixed complaint may have hidden others.
         let mended = "a.py:9:1: E501 line too long (90 > 79)\nb.py:1:1: E2 other\n";
         assert_eq!(brought_by(base, mended, &["a.py"]), none);
         assert_eq!(brought_by(base, mended, &["b.py"]), Some(vec!["b.py:1 E2 other".to_owned()]));
-        // Warnings do not make a command fail that has errors.
+        // If there are errors, warnings are not why a command fails.
         let warned = format!("{base}a.py:3:1: warning: unused\n");
         assert_eq!(brought_by(base, &warned, &["a.py"]), none);
-        // What says nothing about the base cannot be compared.
+        // Output that shows nothing about the base cannot be compared.
         assert_eq!(brought_by("crashed\n", base, &["a.py"]), None);
     }
 

@@ -1,4 +1,5 @@
-//! What a gate counted and found, bounded: it is stored with the event, shown to people and given to the agent that mends.
+//! Counts and findings of a gate, bounded. They are stored with the event, shown to people and given to the agent that
+//! fixes.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,69 +7,70 @@ use super::complaints::Complaint;
 use crate::agent::shorten;
 use crate::failure::Location;
 
-/// How many findings are kept: whoever mends these mends most of the rest, and the gate is run again anyway.
+/// Maximum number of findings. Who fixes these fixes most of the rest, and the gate runs again anyway.
 const MOST_FINDINGS: usize = 50;
 
-/// How many figures are kept: more are no figures, but a table.
+/// Maximum number of figures. More would be a table.
 const MOST_FIGURES: usize = 30;
 
-/// How many tests that turned from red to green are kept by name: people read some of them, and the figure counts them all.
+/// Maximum number of named tests that turned from red to green. People read some of them, and a figure counts them all.
 const MOST_RED: usize = 50;
 
-/// How long such a name may be: longer than any that a person wrote.
+/// Maximum length of such a name: longer than any that a person wrote.
 const LONGEST_NAME: usize = 200;
 
-/// How long a text of a finding may be. It says what is wrong; the whole output is kept elsewhere.
+/// Maximum length of a finding's text. It describes the problem; the whole output is kept elsewhere.
 const LONGEST: usize = 600;
 
-/// What a verdict rests on.
+/// The evidence behind a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What was counted, in the order in which it is to be read.
+    /// Figures, in reading order.
     pub figures: Vec<Figure>,
-    /// What was found.
+    /// Findings.
     pub findings: Vec<Finding>,
-    /// How many findings more there were.
+    /// Number of omitted findings.
     pub more: u32,
-    /// Tests that failed by an assertion without the change and pass with it, by name: the first of them, in order.
+    /// Names of the first tests that failed by an assertion without the change and pass with it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red: Vec<String>,
-    /// What a command that failed complained about, to compare it with its base: for changes that are only judged.
+    /// Complaints of a failed command, to compare with those on the base; only for changes that are judged without an
+    /// agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complaints: Vec<Complaint>,
 }
 
-/// Something that was counted or measured.
+/// A count or measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What: `tests`, `new failures`, `score`.
+    /// Name: `tests`, `new failures`, `score`.
     pub what: String,
-    /// How much, with its unit: `41`, `83 %`.
+    /// Value with unit: `41`, `83 %`.
     pub value: String,
 }
 
-/// Something that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it does to the verdict.
+    /// Effect on the verdict.
     pub weight: Weight,
-    /// The rule that it is about, by which settings and people call it: `never-red`, `flaky`.
+    /// Rule, as named in settings and by people: `never-red`, `flaky`.
     pub rule: String,
-    /// What was found, in words.
+    /// Description.
     pub message: String,
-    /// Where.
+    /// Location.
     pub location: Option<Location>,
 }
 
-/// What a finding does to the verdict.
+/// The effect of a finding on the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
-    /// The gate fails because of it.
+    /// It fails the gate.
     Fails,
-    /// The gate fails because of it, and no agent can mend it: a person is asked.
+    /// It fails the gate, and no agent can fix it: a person is asked.
     Person,
-    /// It is shown, and the gate passes all the same.
+    /// It is shown; the gate passes.
     Noted,
 }
 
@@ -80,7 +82,7 @@ impl Evidence {
         }
     }
 
-    /// Adds a finding, bounded; beyond the most that are kept it is only counted.
+    /// Adds a finding, shortened. Beyond the maximum number, only counts it.
     pub fn find(&mut self, weight: Weight, rule: &str, message: &str, location: Option<Location>) {
         if self.findings.len() >= MOST_FINDINGS {
             self.more = self.more.saturating_add(1);
@@ -90,14 +92,14 @@ impl Evidence {
         self.findings.push(Finding { weight, rule: rule.to_owned(), message, location });
     }
 
-    /// Adds a test that was red and is green, if there is room: how many there are is a figure.
+    /// Adds a test that turned from red to green, if there is room; a figure counts all of them.
     pub fn turned(&mut self, test: &str) {
         if self.red.len() < MOST_RED {
             self.red.push(shorten(test.trim(), LONGEST_NAME));
         }
     }
 
-    /// Adds what something else counted and found.
+    /// Adds figures and findings of another check.
     pub fn add(&mut self, other: Self) {
         for Figure { what, value } in other.figures {
             self.figure(&what, value);
@@ -110,7 +112,7 @@ impl Evidence {
         self.complaints.extend(other.complaints);
     }
 
-    /// The findings that make the gate fail.
+    /// Returns the findings that fail the gate.
     pub fn failing(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.weight != Weight::Noted)
     }

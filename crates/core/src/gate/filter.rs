@@ -1,14 +1,14 @@
-//! Which changes a gate is run for, by the paths that they touch.
+//! Filters the changes that a gate runs for, by the paths that they touch.
 //!
-//! A list of patterns as in [`Paths`]. One that begins with `!` takes paths out again, and a list of nothing else begins with all
-//! paths: `["!docs/**"]` is every change that touches something outside of `docs/`.
+//! A list of patterns as in [`Paths`]. Patterns that begin with `!` exclude paths. A list of only such patterns starts
+//! with all paths: `["!docs/**"]` matches every change that touches something outside of `docs/`.
 
 use globset::GlobSet;
 use serde::{Deserialize, Serialize};
 
 use super::{BadPattern, Paths};
 
-/// Patterns for the paths of a change. Without any, every change matches.
+/// Patterns for the paths of a change. Without patterns, every change matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct PathFilter {
@@ -25,19 +25,19 @@ impl PathFilter {
         }
     }
 
-    /// Whether there is no pattern, so that every change matches.
+    /// Returns whether there is no pattern, so that every change matches.
     pub fn is_empty(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
-    /// Ready to be asked many times.
+    /// Compiles the patterns for repeated use.
     pub fn compile(&self) -> Matcher {
         let include = (!self.include.is_empty()).then(|| self.include.compile());
         Matcher { include, exclude: self.exclude.compile() }
     }
 }
 
-/// A [`PathFilter`] that is ready to be asked.
+/// A compiled [`PathFilter`].
 #[derive(Clone, Debug)]
 pub struct Matcher {
     /// `None` for all paths.
@@ -46,7 +46,7 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Whether a path is one of those that count.
+    /// Returns whether a path matches.
     pub fn is_match(&self, path: &str) -> bool {
         self.include.as_ref().is_none_or(|include| include.is_match(path)) && !self.exclude.is_match(path)
     }

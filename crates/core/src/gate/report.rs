@@ -1,58 +1,58 @@
-//! What a command leaves its results in: a format, and where it is.
+//! Reports: the format and location of a command's results.
 //!
-//! In TOML `report = { junit = "target/junit.xml" }` for files (a pattern may match several), `report = "libtest"` for what the
-//! command prints.
+//! In TOML, `report = { junit = "target/junit.xml" }` names files (a pattern may match several), and `report =
+//! "libtest"` reads the command's output.
 
 use serde::{Deserialize, Serialize};
 
 use super::Paths;
 use crate::toml_reader::{Table, Value, did_you_mean, quoted};
 
-/// The results of a command.
+/// The report of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// How they are written.
+    /// Format.
     pub format: Format,
-    /// Where.
+    /// Location.
     pub place: Place,
 }
 
-/// How results are written.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// JUnit's XML, which runners of all languages write.
+    /// JUnit XML, which runners of all languages can write.
     Junit,
-    /// What `cargo test` prints.
+    /// Output of `cargo test`.
     Libtest,
-    /// What `go test -json` prints.
+    /// Output of `go test -json`.
     GoTest,
-    /// The format of static analysis tools.
+    /// SARIF, the format of static analysis tools.
     Sarif,
-    /// Covered lines, as most tools write them.
+    /// Covered lines in the format of lcov, which most tools can write.
     Lcov,
-    /// Covered lines as XML.
+    /// Covered lines in Cobertura's XML.
     Cobertura,
-    /// Covered lines as JaCoCo's XML has them.
+    /// Covered lines in JaCoCo's XML.
     Jacoco,
-    /// Covered blocks, as `go test -coverprofile` writes them.
+    /// Covered blocks, as written by `go test -coverprofile`.
     GoCover,
-    /// Mutants: of cargo-mutants, or in the schema of mutation-testing-report.
+    /// Mutants: of cargo-mutants, or in the mutation-testing-report schema.
     Mutation,
 }
 
-/// Where results are.
+/// The location of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The command prints them.
+    /// The command's output.
     Output,
-    /// Files of the tree, by a pattern.
+    /// Files in the tree that match a pattern.
     Files(Paths),
 }
 
 impl Format {
-    /// All of them, with their names in TOML.
+    /// All formats with their names in TOML.
     pub const ALL: [(&str, Self); 9] = [
         ("junit", Self::Junit),
         ("libtest", Self::Libtest),
@@ -65,20 +65,20 @@ impl Format {
         ("mutation", Self::Mutation),
     ];
 
-    /// Those that tell which lines were executed.
+    /// Formats that report executed lines.
     pub const OF_LINES: [Self; 4] = [Self::Lcov, Self::Cobertura, Self::Jacoco, Self::GoCover];
 
-    /// Those that tell how each test ended.
+    /// Formats that report the result of each test.
     pub const OF_TESTS: [Self; 3] = [Self::Junit, Self::Libtest, Self::GoTest];
 
-    /// Its name in TOML.
+    /// Returns the name in TOML.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 }
 
 impl Report {
-    /// Reads `report` of a gate, whose check can use these formats. Notes what is wrong with it.
+    /// Reads `report` of a gate whose check supports these formats. Reports mistakes.
     pub(crate) fn read(table: &mut Table<'_, '_>, usable: &[Format]) -> Option<Self> {
         let value = table.value("report")?;
         let source = table.source;
@@ -115,7 +115,7 @@ impl Report {
     }
 }
 
-/// A pattern, or a list of them.
+/// Reads a pattern or a list of patterns.
 fn paths_of(value: &Value<'_, '_>) -> Option<Paths> {
     value.is_string_or_strings();
     let list = if value.is_string() { vec![value.string()?] } else { value.strings()? };

@@ -1,9 +1,9 @@
-//! Names of rules that more than one place acts on. A finding is known by its rule, never by its words.
+//! Names of rules that several places act on. A finding is identified by its rule, never by its text.
 
-/// No test was executed.
+/// No test ran.
 pub const NOTHING_RAN: &str = "nothing-ran";
 
-/// A test or file that is broken with the change was broken before.
+/// A test or file that is broken with the change was already broken.
 pub const BROKEN_BEFORE: &str = "broken-before";
 
 /// A test of the change passes without it too.
@@ -18,20 +18,20 @@ pub const UNPROVEN: &str = "unproven";
 /// The change touches nothing that needs a test.
 pub const EXEMPT: &str = "exempt";
 
-/// The change is too large to be examined.
+/// The change is too large to examine.
 pub const TOO_LARGE: &str = "too-large";
 
-/// A command ended in a way that its report does not explain.
+/// A command's exit does not match its report.
 pub const EXIT: &str = "exit";
 
 /// The work does not build.
 pub const BUILD: &str = "build";
 
-/// A report cannot be read, or is incomplete.
+/// A report is unreadable or incomplete.
 pub const REPORT: &str = "report";
 
-/// A file of tests cannot be loaded.
+/// A test file cannot be loaded.
 pub const BROKEN: &str = "broken";
 
-/// A command that fails on the base complains about something that it did not complain about there.
+/// A command that fails on the base has a complaint that it does not have there.
 pub const NEW_COMPLAINT: &str = "new-complaint";

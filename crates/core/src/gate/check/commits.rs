@@ -1,32 +1,32 @@
-//! `check = "commits"`: the change's commits are as the project wants them.
+//! `check = "commits"`: the change's commits follow the project's rules.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, runs_nothing};
 use crate::toml_reader::Table;
 
-/// How long a subject may be if a gate does not say: what `git log --oneline` shows in a terminal.
+/// Default maximum length of a subject: what `git log --oneline` shows in a terminal.
 const SUBJECT: u32 = 72;
 
-/// A subject that is longer is a message.
+/// Maximum of that setting. A longer subject is a whole message.
 const LONGEST_SUBJECT: u32 = 500;
 
-/// What a conventional commit can be about, if a gate does not say.
+/// Default types of conventional commits.
 const TYPES: [&str; 11] =
     ["feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert"];
 
 /// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commits {
-    /// Whether every message must name the task, in a line `Task: T-42`.
+    /// Whether every message must name the task in a line `Task: T-42`.
     pub task: Naming,
-    /// Addresses that an author may have, with `*` for anything; none for any.
+    /// Allowed author addresses, with `*` as a wildcard; empty allows any.
     pub authors: Vec<String>,
-    /// How long a subject may be, in characters.
+    /// Maximum length of a subject, in characters.
     pub max_subject: u32,
-    /// How a subject is written.
+    /// Style of subjects.
     pub style: Style,
-    /// What a conventional commit can be about.
+    /// Allowed types of conventional commits.
     pub types: Vec<String>,
 }
 
@@ -40,15 +40,15 @@ pub enum Naming {
     Ignore,
 }
 
-/// How a subject is written.
+/// The style of subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// In any way.
+    /// Any style.
     Any,
-    /// `fix(parser): …`, after Conventional Commits.
+    /// Conventional Commits: `fix(parser): …`.
     Conventional,
-    /// `Fix …`: with a capital letter and without a full stop.
+    /// Sentence case without a period: `Fix …`.
     Sentence,
 }
 

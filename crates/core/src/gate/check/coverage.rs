@@ -1,4 +1,4 @@
-//! `check = "coverage"`: the lines of the change are covered by tests.
+//! `check = "coverage"`: tests cover the lines of the change.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use super::{percent, run};
 use crate::gate::{Command, Format, Paths, Report};
 use crate::toml_reader::Table;
 
-/// Coverage of the changed lines.
+/// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// What runs the tests and counts.
+    /// Command that runs the tests and measures coverage.
     pub run: Command,
-    /// Where it leaves what was covered.
+    /// Where it writes the coverage report.
     pub report: Report,
-    /// How many of a hundred changed lines that can be covered must be.
+    /// Minimum percentage of covered lines, of the changed lines that can be covered.
     pub min: u32,
-    /// Files that need no coverage: those of the tests, if a gate does not say.
+    /// Files that need no coverage; by default those of the tests.
     pub exempt: Paths,
 }
 
 impl Coverage {
-    /// Files that need no coverage if a gate does not say.
+    /// Returns the default files that need no coverage.
     pub fn usual_exempt() -> Paths {
         Paths::literal(&TESTS)
     }

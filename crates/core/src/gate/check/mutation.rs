@@ -1,4 +1,4 @@
-//! `check = "mutation"`: mutants of the changed lines are caught by the tests.
+//! `check = "mutation"`: tests catch mutants of the changed lines.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,24 +6,24 @@ use super::{Kind, percent, run};
 use crate::gate::{Command, Format, Paths, Report};
 use crate::toml_reader::Table;
 
-/// How many survivors a change may call equivalent, if a gate does not say: they are rare.
+/// Default number of survivors that a change may mark as equivalent. They are rare.
 const EQUIVALENTS: u32 = 3;
 
-/// The most: more than this is no exception any more.
+/// Maximum of that setting. More than this is no longer an exception.
 const MOST_EQUIVALENTS: u32 = 100;
 
-/// Mutants of the changed lines.
+/// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
-    /// What makes mutants and runs the tests on them.
+    /// Command that makes mutants and runs the tests on them.
     pub run: Command,
-    /// Where it leaves what became of each.
+    /// Where it writes the result of each mutant.
     pub report: Report,
-    /// How many of a hundred mutants must be caught.
+    /// Minimum percentage of caught mutants.
     pub min: u32,
-    /// How many survivors the change may call equivalent, by a comment at the line.
+    /// Number of survivors that the change may mark as equivalent by a comment at the line.
     pub equivalents: u32,
-    /// Files whose mutants do not count.
+    /// Files whose mutants don't count.
     pub exempt: Paths,
 }
 

@@ -1,4 +1,4 @@
-//! `check = "command"`, the default: a command that must end with code 0.
+//! `check = "command"`, the default: a command that must exit with code 0.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,17 +7,17 @@ use crate::gate::{Command, Format, Paths, Report};
 use crate::ids::Name;
 use crate::toml_reader::Table;
 
-/// The kind of the commands that are taken for tests.
+/// Kind of gates whose commands run tests.
 const TEST: &str = "test";
 
-/// A command that must end with code 0.
+/// A command that must exit with code 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plain {
-    /// What is run.
+    /// Command to run.
     pub run: Command,
-    /// Where it leaves what it found, to be shown with the verdict. The exit code alone decides.
+    /// Where it writes its findings, to show with the verdict. Only the exit code decides.
     pub report: Option<Report>,
-    /// What is run instead, with the changed files as arguments, where only related tests are wanted.
+    /// Command to run instead if a stage asks only for related tests; gets the changed files as arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related: Option<Command>,
 }
@@ -49,7 +49,7 @@ impl Kind for Plain {
                 build: None,
                 run: self.run.clone(),
                 report: self.report.clone().filter(|report| Format::OF_TESTS.contains(&report.format)),
-                // Where such a project has its tests is not known.
+                // It is unknown where such a project has its tests.
                 tests: Paths::literal(&["**"]),
                 exempt: Paths::literal(&[]),
             };

@@ -1,7 +1,7 @@
-//! `check = "reproduced"`: the tests of the change show a defect. They fail by an assertion, on code that is as it was.
+//! `check = "reproduced"`: the tests of the change reproduce a defect. They fail by an assertion on unchanged code.
 //!
-//! It is what a stage stands that writes a failing test and mends nothing. Of a command without a report only its exit code is
-//! known: it must have passed on the base.
+//! It judges a stage that writes a failing test and fixes nothing. A command without a report has only an exit code; it
+//! must have passed on the base.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,23 +9,23 @@ use super::{Kind, run, tdd};
 use crate::gate::{Command, Format, Paths, Report};
 use crate::toml_reader::Table;
 
-/// How a defect is shown.
+/// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reproduced {
-    /// What makes the tests ready to be run, apart from running them: what does not compile shows nothing.
+    /// Command that prepares the tests, separate from running them: a compile error proves nothing.
     pub build: Option<Command>,
-    /// What runs them.
+    /// Command that runs them.
     pub run: Command,
-    /// Where it leaves how each test ended; without it the exit code alone speaks.
+    /// Where it writes the result of each test; without a report only the exit code counts.
     pub report: Option<Report>,
-    /// The paths that belong to the tests, which alone may change. Inline test modules of Rust do by themselves.
+    /// Paths of the tests, the only ones that may change. Inline test modules of Rust belong to them without a path.
     pub tests: Paths,
-    /// The paths that may change besides.
+    /// Other paths that may change.
     pub exempt: Paths,
 }
 
 impl Reproduced {
-    /// The same tests as those of another check, asked for the opposite.
+    /// Creates the opposite check from the settings of another one.
     pub(super) fn of(build: Option<&Command>, run: &Command, report: &Report) -> Self {
         Self {
             build: build.cloned(),

@@ -1,4 +1,4 @@
-//! `check = "review"`: the findings of the review that was just made. Every one points into the change, and none is critical.
+//! `check = "review"`: every finding of the latest review points into the change, and none is critical.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use super::{Kind, runs_nothing};
 use crate::ids::Name;
 use crate::toml_reader::Table;
 
-/// The outcome by which a review sends work back, if a gate does not say.
+/// Default outcome of a review that sends work back.
 const SENT_BACK: &str = "changes_requested";
 
 /// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// How the stage ends if there is a critical finding, whatever its agent chose.
+    /// Outcome of the stage if there is a critical finding, whatever its agent chose.
     pub outcome: Name,
 }
 

@@ -1,4 +1,4 @@
-//! `check = "scope"`: the change is small, and stays where it may.
+//! `check = "scope"`: the change is small and touches only what it may.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use super::{Kind, runs_nothing};
 use crate::gate::Paths;
 use crate::toml_reader::Table;
 
-/// How many lines may be changed if a gate says nothing: what a person reads in one go.
+/// Default maximum number of changed lines: what a person reads in one go.
 const LINES: u32 = 500;
 
-/// The most of anything that can be counted here.
+/// Maximum of any number in these settings.
 const MOST: u32 = 1_000_000;
 
-/// The most commits of the base that are looked at.
+/// Maximum number of base commits to look at.
 const MOST_COMMITS: u32 = 1_000;
 
-/// Files whose lines nobody wrote: they do not count as changed lines.
+/// Generated files, whose lines don't count as changed lines.
 const UNCOUNTED: [&str; 12] = [
     "*.lock",
     "package-lock.json",
@@ -34,21 +34,21 @@ const UNCOUNTED: [&str; 12] = [
 /// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
-    /// Lines that may be added and removed, together.
+    /// Maximum number of added and removed lines together.
     pub max_lines: u32,
-    /// Files that may be changed.
+    /// Maximum number of changed files.
     pub max_files: Option<u32>,
-    /// Paths that may not be changed.
+    /// Paths that must not change.
     pub forbidden: Paths,
-    /// Whether files that say what the project depends on may be changed.
+    /// Whether files that declare dependencies may change.
     pub dependencies: Dependencies,
-    /// Files may not be changed that one of so many newest commits of the base changed.
+    /// Number of newest base commits; files that they changed must not change again.
     pub recent: Option<u32>,
-    /// Files whose lines do not count.
+    /// Files whose lines don't count.
     pub uncounted: Paths,
 }
 
-/// Whether files that say what the project depends on may be changed.
+/// Whether files that declare dependencies may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dependencies {

@@ -1,4 +1,4 @@
-//! `check = "secrets"`: no secret in any line that the change's commits add, also where a later one takes it out again.
+//! `check = "secrets"`: the change's commits add no secret, not even one that a later commit removes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::toml_reader::Table;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Secrets {
-    /// Files in which nothing is a secret: `allow = ["testdata/keys/**"]`.
+    /// Files that are not checked: `allow = ["testdata/keys/**"]`.
     pub allow: Paths,
 }
 

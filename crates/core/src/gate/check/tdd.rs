@@ -1,5 +1,5 @@
-//! `check = "tdd"`: the tests of the change, without the change, fail by an assertion; with it they pass, every time; and what
-//! passed before still does.
+//! `check = "tdd"`: the tests of the change fail by an assertion without the change and pass with it, every time. Tests
+//! that passed before still pass.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::gate::{Command, Format, Paths, Report};
 use crate::ids::Name;
 use crate::toml_reader::Table;
 
-/// How often the tests must pass on the change, if a gate does not say.
+/// Default number of times that the tests must pass on the change.
 const RUNS: u32 = 3;
 
-/// The most: each is a run of the whole command.
+/// Maximum of that setting, because each time runs the whole command.
 const MOST_RUNS: u32 = 20;
 
-/// What belongs to the tests if a gate does not say: where the runners of the common languages look for them.
+/// Default paths of tests: where the runners of the common languages look for them.
 pub(crate) const TESTS: [&str; 26] = [
     "tests/**",
     "**/tests/**",
@@ -44,67 +44,68 @@ pub(crate) const TESTS: [&str; 26] = [
     "*IT.java",
 ];
 
-/// What needs no test if a gate does not say.
+/// Default paths that need no test.
 pub(super) const EXEMPT: [&str; 6] = ["*.md", "*.txt", "*.rst", "docs/**", "LICENSE*", ".gitignore"];
 
-/// How a change is shown to be tested.
+/// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tdd {
-    /// What makes the tests ready to be run, apart from running them, so that what does not compile is not taken for a test
-    /// that fails.
+    /// Command that prepares the tests, separate from running them, so that a compile error is not mistaken for a
+    /// failing test.
     pub build: Option<Command>,
-    /// What runs them.
+    /// Command that runs them.
     pub run: Command,
-    /// Runs only the tests of the change, if a judgement knows which these are. For what concerns no other test.
+    /// Command that runs only the tests of the change, if acquit knows which these are. For questions that concern no
+    /// other test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Command>,
-    /// Where it leaves how each test ended.
+    /// Where it writes the result of each test.
     pub report: Report,
-    /// The paths that belong to the tests. Inline test modules of Rust do by themselves.
+    /// Paths of the tests. Inline test modules of Rust belong to them without a path.
     pub tests: Paths,
-    /// The paths that need no test: a change of nothing else passes.
+    /// Paths that need no test: a change that touches only these passes.
     pub exempt: Paths,
-    /// How often the tests must pass on the change.
+    /// Number of times that the tests must pass on the change.
     pub runs: u32,
-    /// Which of the new tests must have been red.
+    /// Which of the new tests must have failed without the change.
     pub red: Red,
-    /// What counts besides an assertion.
+    /// Which failures count besides assertions.
     pub weak: Weak,
     /// Whether tests are committed before the code.
     #[serde(default)]
     pub phases: Phases,
 }
 
-/// Whether the tests of a change, with stubs, are committed before the rest of it; that commit is then where they must be red.
+/// Whether the change commits its tests, with stubs, before the rest. The tests must then fail on that commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phases {
-    /// It does not matter: the tests are put on the base.
+    /// Does not matter: the tests run on the base.
     #[default]
     Ignore,
-    /// If there is such a commit it counts.
+    /// Such a commit counts if there is one.
     Allow,
-    /// There must be one.
+    /// There must be such a commit.
     Require,
 }
 
-/// Which of the new tests must have been red.
+/// Which of the new tests must have failed without the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Red {
-    /// All of them: a new test that passes without the change does not test it.
+    /// All: a new test that passes without the change does not test it.
     Every,
-    /// One at least; those that never were are named.
+    /// At least one; the verdict names those that never failed.
     Some,
 }
 
-/// Whether tests count that did not come to an assertion without the change, because what they use is new.
+/// Whether a test counts that reached no assertion without the change, because it uses something new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weak {
-    /// They do, if what is missing is something that the change adds; the verdict says so.
+    /// It counts if the change adds what is missing; the verdict says so.
     Allow,
-    /// They do not: tests and stubs come first.
+    /// It does not count: tests and stubs must be committed first.
     Reject,
 }
 

@@ -1,5 +1,5 @@
-//! `check = "tests"`: tests, compared one by one with the exact base commit. Only new failures count, and a test that changes
-//! its mind is named and has no say.
+//! `check = "tests"`: tests, compared one by one with the exact base commit. Only new failures count. Flaky tests are
+//! named and ignored.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,31 +8,32 @@ use crate::gate::{Command, Format, Report};
 use crate::ids::Name;
 use crate::toml_reader::Table;
 
-/// How often a failure is tried again before it is believed, if a gate does not say: one flaky test in ten fails twice in a
-/// row about once in a hundred times.
+/// Default number of reruns that confirm a failure: a test that fails one time in ten fails twice in a row about once
+/// in a hundred times.
 const AGAIN: u32 = 2;
 
-/// The most: each is a run of the whole command.
+/// Maximum of that setting, because each rerun runs the whole command.
 const MOST_AGAIN: u32 = 10;
 
-/// Tests that are compared with the base.
+/// Settings of this check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tests {
-    /// What makes the tests ready to be run. Its failure is a failure of the gate.
+    /// Command that prepares the tests. If it fails, the gate fails.
     pub build: Option<Command>,
-    /// What runs them.
+    /// Command that runs them.
     pub run: Command,
-    /// Runs only the tests of the change, if a judgement knows which these are. For what concerns no other test.
+    /// Command that runs only the tests of the change, if acquit knows which these are. For questions that concern no
+    /// other test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Command>,
-    /// Where it leaves how each test ended.
+    /// Where it writes the result of each test.
     pub report: Report,
-    /// How often a failure is tried again before it is believed.
+    /// Number of reruns that confirm a failure.
     pub again: u32,
 }
 
 impl Tests {
-    /// The same tests, without the question whether those of the change were red.
+    /// Creates a check of the same tests that does not ask whether those of the change failed without it.
     pub fn of(tdd: &Tdd) -> Self {
         let (build, run, part) = (tdd.build.clone(), tdd.run.clone(), tdd.part.clone());
         Self { build, run, part, report: tdd.report.clone(), again: AGAIN }
