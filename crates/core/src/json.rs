@@ -1,7 +1,7 @@
 //! The JSON form of what acquit stores.
 //!
-//! serde generates code where a type meets a format. For types as large as an event or a definition that is a lot of
-//! code, so it happens here, once, and not again in every crate that reads or writes one.
+//! serde generates code for each pair of a type and a format. For types as large as an event or a definition that is
+//! a lot of code, so it is generated once, here, and not again in every crate that reads or writes them.
 
 use std::collections::BTreeMap;
 

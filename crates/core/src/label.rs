@@ -1,9 +1,9 @@
-//! Labels of workers, as stages name them.
+//! Labels of workers, which stages can require.
 
-/// The longest label.
+/// Maximum length of a label.
 const LABEL_LIMIT: usize = 64;
 
-/// Whether this can be a label: `gpu`, `os=linux`.
+/// Returns whether a text is a valid label: `gpu`, `os=linux`.
 pub fn is_label(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "=._-/".contains(c);
     !text.is_empty() && text.len() <= LABEL_LIMIT && text.chars().all(plain)

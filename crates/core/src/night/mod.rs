@@ -30,7 +30,7 @@ pub mod key {
     pub const REPOSITORY: &str = "repository";
     /// Proposals of earlier nights as JSON, for [`super::memory::refusal`].
     pub const EARLIER: &str = "earlier";
-    /// All of them. They are acquit's own notes, and not its author's words about a task.
+    /// All of these keys. acquit sets them; they are not part of what the task's author wrote.
     pub const ALL: [&str; 5] = [SCHEDULE, NIGHT, PROJECT, REPOSITORY, EARLIER];
 }
 

@@ -169,7 +169,7 @@ pub(super) fn answer(parts: &Parts<'_>) -> String {
 /// Splits the remarks into earlier ones, and those that resumed the task.
 fn said<'a>(parts: &Parts<'a>) -> (&'a [Remark], &'a [Remark]) {
     let all = parts.task.conversation.as_slice();
-    // Nothing that is said before the first leg resumes anything.
+    // Remarks from before the first leg resume nothing.
     let heard = if parts.task.past.is_empty() { all.len() } else { parts.task.heard.min(all.len()) };
     all.split_at(heard)
 }

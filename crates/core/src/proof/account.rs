@@ -1,6 +1,7 @@
-//! What became of tests whose source a change takes away: they live on under another name or elsewhere, or they are gone.
+//! Accounts for tests that a change removes from their place: each exists under another name or elsewhere, or it is
+//! gone.
 //!
-//! A test lives on where its content does. The same name with fewer assertions, or an empty body, is not the same test.
+//! A test still exists where its content is. The same name with fewer assertions or an empty body is not the same test.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -13,65 +14,65 @@ use crate::check::outline;
 use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 
-/// From this share of its words on, a test is found again in another one.
+/// Minimum percentage of a test's words that another test must contain to count as the same test.
 const FOUND_AGAIN: usize = 60;
 
-/// How many pairs of tests are compared.
+/// Maximum number of pairs of tests to compare.
 const MOST_COMPARED: usize = 200_000;
 
-/// How much of a body is compared.
+/// Maximum number of bytes of a body to compare.
 const COMPARED: usize = 32 * 1024;
 
 /// A file before and after a change.
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// What it was.
+    /// Text before.
     pub old: Option<String>,
-    /// What it is.
+    /// Text after.
     pub new: Option<String>,
 }
 
-/// What became of a test that is not where it was.
+/// What happened to a test that is no longer in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Its content is in the test of this name.
+    /// Another test with this name has its content.
     Moved(String),
-    /// Its content is nowhere.
+    /// No test has its content.
     Removed,
-    /// It was no test: a file that helps tests, which a runner ran because of its folder.
+    /// It was not a test but a helper file, which a runner ran because of its folder.
     Helper,
 }
 
-/// The tests that a change takes away from where they were, by name.
+/// Tests that a change removes from their place, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account(BTreeMap<String, Fate>);
 
-/// A test of one side.
+/// A test on one side of the change.
 #[derive(Clone)]
 struct Found {
     name: String,
     asserts: usize,
-    /// Its lines that assert something, without blanks.
+    /// Its lines with assertions, without blanks.
     asserted: Vec<String>,
     essence: String,
     words: HashMap<String, usize>,
-    /// The numbers and texts that are written down in it.
+    /// Its number and text literals.
     literals: Vec<String>,
-    /// What it calls, without what asserts.
+    /// Functions that it calls, without assertions.
     called: Vec<String>,
 }
 
 impl Found {
-    /// How many words it has, with its attributes and parameters.
+    /// Returns the number of its words, including attributes and parameters.
     fn size(&self) -> usize {
         self.words.values().sum()
     }
 }
 
 impl Account {
-    /// Tests that are known to be removed.
+    /// Creates an account in which these tests are removed.
     pub fn removed(names: &[&str]) -> Self {
         Self(names.iter().map(|name| ((*name).to_owned(), Fate::Removed)).collect())
     }
@@ -84,8 +85,8 @@ impl Account {
             let after = found(&file.path, file.new.as_deref());
             let is_gone = |one: &&Found| after.iter().all(|new| new.name != one.name);
             gone.extend(before.iter().filter(is_gone).cloned());
-            // A test that is still there and says more than before may have taken in another one: in its body, or as a row of a
-            // table before it.
+            // A test that still exists and has grown may have absorbed another one: in its body, or as a row of a table
+            // in front of it.
             let grew = |one: &Found| {
                 let old = before.iter().find(|old| old.name == one.name);
                 old.is_none_or(|old| one.essence.len() > old.essence.len() || one.size() > old.size())
@@ -95,7 +96,7 @@ impl Account {
         let mut left = MOST_COMPARED;
         let mut fates = BTreeMap::new();
         for file in files.iter().filter(|file| file.new.is_none()) {
-            // node:test runs every file in some folders, and calls it by its path.
+            // node:test runs every file in some folders and names it by its path.
             let old = file.old.as_deref().unwrap_or_default();
             if Language::of(&file.path) == Some(Language::Script) && only_declares(Language::Script, old) {
                 fates.insert(file.path.clone(), Fate::Helper);
@@ -104,7 +105,7 @@ impl Account {
         for old in gone {
             left = left.saturating_sub(fresh.len());
             let fate = if left == 0 { Fate::Removed } else { fate(&old, &fresh) };
-            // Two tests of the same name in two files: the worse fate counts.
+            // For two tests of the same name in two files, the worse result counts.
             match fates.get(&old.name) {
                 Some(Fate::Removed) => {}
                 Some(Fate::Moved(_) | Fate::Helper) | None => drop(fates.insert(old.name, fate)),
@@ -113,18 +114,19 @@ impl Account {
         Self(fates)
     }
 
-    /// What became of the test that a runner calls so. `None` if its source is where it was, or is not known.
+    /// Returns what happened to the test with this name in a report. Returns `None` if its source is in its place or
+    /// unknown.
     pub fn fate(&self, called: &str) -> Option<&Fate> {
         self.0.iter().find(|(name, _)| is_called(called, name)).map(|(_, fate)| fate)
     }
 
-    /// Whether nothing was taken away.
+    /// Returns whether no test was removed from its place.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Whether a runner's name for a test, with its module, group and parameters, is that of a test with this name in the source.
+/// Returns whether a test's name in a report, with module, group and parameters, matches its name in the source.
 pub(crate) fn is_called(called: &str, name: &str) -> bool {
     let bare = called.split('[').next().unwrap_or(called).split('(').next().unwrap_or(called).trim();
     if name.contains(['%', '$']) {
@@ -136,16 +138,16 @@ pub(crate) fn is_called(called: &str, name: &str) -> bool {
         || called == name
         || called.ends_with(&format!(" {name}"))
         || called.ends_with(&format!("> {name}"))
-        // Subtests of Go, cases of rstest.
+        // Subtests in Go, cases of rstest.
         || called.split(['/', ':']).any(|part| part == name)
 }
 
-/// Whether a name is that of a table's row: `%s refuses %s` or `$path is refused` with its values.
+/// Returns whether a name is that of a table row: `%s refuses %s` or `$path is refused` with values filled in.
 fn is_filled_in(called: &str, name: &str) -> bool {
     static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"%[a-zA-Z#]|\$\{[^}]*\}|\$[\w.]+"));
     let mut rest = called;
     let fixed: Vec<&str> = PLACE.split(name).map(str::trim).filter(|part| !part.is_empty()).collect();
-    // A name of nothing but values could be any.
+    // A name that consists only of placeholders would match anything.
     !fixed.is_empty()
         && fixed.iter().all(|part| match rest.find(part) {
             Some(at) => {
@@ -161,7 +163,7 @@ fn found(path: &str, text: Option<&str>) -> Vec<Found> {
     let source = Source::new(language, text.to_owned());
     let of = |case: crate::check::cases::Case| {
         let end = case.whole.end.min(case.body.start + COMPARED);
-        // Parameters and attributes stand before the body, and are part of what a test says.
+        // Parameters and attributes come before the body and belong to the content of a test.
         let essence = source.essence(case.body.start..end);
         let all = source.text.get(case.whole.start..case.whole.end.min(case.whole.start + COMPARED));
         let bare = |line: &u32| -> String {
@@ -172,10 +174,10 @@ fn found(path: &str, text: Option<&str>) -> Vec<Found> {
         let all = all.unwrap_or(&essence);
         let (words, called) = (words(all), called(all));
         let mut literals = outline::literals(all);
-        // Its name says nothing about what it asserts.
+        // The name of a test says nothing about its assertions.
         literals.retain(|literal| *literal != case.name);
         if case.name.contains("${") {
-            // Made in a loop, over values that stand before it.
+            // Tests that are generated in a loop have their values before the loop.
             let before = case.whole.start.saturating_sub(COMPARED);
             literals.extend(outline::literals(source.text.get(before..case.whole.start).unwrap_or_default()));
         }
@@ -193,7 +195,7 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     if let Some(new) = fresh.iter().filter(strong).find(|new| new.name == old.name) {
         return moved(new);
     }
-    // A test that was split: every line by which it asserted something is in one of several tests.
+    // A split test: several tests together have every line with an assertion.
     let has = |new: &Found| old.asserted.iter().filter(|line| new.asserted.contains(line)).count();
     let kept = |line: &String| fresh.iter().any(|new| new.asserted.contains(line));
     if !old.asserted.is_empty()
@@ -202,7 +204,8 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     {
         return moved(most);
     }
-    // A test that became rows of a table, or a table whose rows became tests: those that call what it called have all of its values.
+    // A test that became rows of a table, or a table whose rows became tests: the tests that call the same functions
+    // together have all of its values.
     let parts: Vec<&Found> = fresh.iter().filter(|new| new.asserts > 0 && calls_same(old, new)).collect();
     let has_value = |value: &String| parts.iter().any(|new| new.literals.contains(value));
     let telling = old.literals.len() > 1 && old.literals.iter().any(|value| value.len() > 1);
@@ -215,7 +218,8 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     {
         return moved(new);
     }
-    // A test that was written anew: one that calls what it called has most of its values. Whether it says as much is for `dilution`.
+    // A rewritten test: a test that calls the same functions has most of its values. Whether it asserts as much is
+    // checked by `dilution`.
     let mut values = old.literals.clone();
     values.retain(|value| value.len() > 1);
     let kept = |new: &Found| values.iter().filter(|value| new.literals.contains(value)).count() * 100;
@@ -231,7 +235,7 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
             old.words.iter().map(|(word, count)| (*count).min(new.words.get(word).copied().unwrap_or(0)));
         common.sum::<usize>() * 100 / total.max(1)
     };
-    // A test that became a row of a table has no assertion of its own there.
+    // A test that became a table row has no assertion of its own there.
     let best = fresh.iter().filter(|new| new.asserts > 0 || old.asserts == 0).max_by_key(|new| share(new));
     match best {
         Some(new) if share(new) >= FOUND_AGAIN => moved(new),
@@ -239,12 +243,12 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     }
 }
 
-/// Whether a test asserts about something that another one asserted about: a function that both call, and that no library has.
+/// Returns whether two tests assert about the same function, one that both call and that is not from a library.
 fn calls_same(old: &Found, new: &Found) -> bool {
     old.called.iter().any(|name| new.called.contains(name))
 }
 
-/// The functions that are called in a text, without those that assert.
+/// Returns the functions that a text calls, except assertions.
 fn called(text: &str) -> Vec<String> {
     static CALL: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -285,7 +289,7 @@ fn called(text: &str) -> Vec<String> {
         "parametrize",
         "if",
     ];
-    // What an assertion library is asked to do says nothing about what is tested.
+    // Calls of an assertion library don't show what is tested.
     let names =
         CALL.captures_iter(text).filter(|found| found.get(1).is_none()).map(|found| found[2].to_owned());
     names
@@ -371,7 +375,7 @@ mod tests {
         let fate = |new: &str| Account::of(&[sides("test_a.py", old, new)]).fate("test_morning").cloned();
         assert_eq!(fate(new), Some(Fate::Moved("test_parse".to_owned())));
         assert_eq!(fate(&new.replace("570", "571")), Some(Fate::Removed));
-        // A row beside the one that its namesake became, whose body is shorter now.
+        // The test became a row; the body of the remaining test of its name is shorter.
         let old = "def test_max():\n    assert max_ver('3.4.5', '4.0.2') == '4.0.2'\n\n\n\
                    def test_max_same():\n    assert max_ver('3.4.5', '3.4.5') == '3.4.5'\n";
         let new = "@pytest.mark.parametrize('a, b, best', [('3.4.5', '4.0.2', '4.0.2'), ('3.4.5', '3.4.5', '3.4.5')])\n\

@@ -1,8 +1,7 @@
-//! Code that is broken on purpose, to see which tests notice: results that are off by a little, other texts, other numbers, other
-//! bounds.
+//! Breaks code on purpose to see which tests notice: slightly wrong results, different texts, numbers and bounds.
 //!
-//! Whatever makes a test blind (a matcher that fits everything, an expected output that the test writes itself, a value that the code
-//! under test computes), it passes on broken code. So nothing here asks how.
+//! A blind test passes on broken code, whatever makes it blind: a matcher that accepts everything, an expected output
+//! that the test writes itself, a value that the code under test computes. So this module need not know why.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,27 +12,27 @@ use super::inline;
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
 
-/// The most places that are broken in one file.
+/// Maximum number of places to break in one file.
 const MOST: usize = 2_000;
 
 /// Ways to break code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// What functions return is a little off. Where types are checked by a compiler, this cannot be done.
+    /// Functions return slightly wrong values. Not possible in languages whose compiler checks types.
     Results,
-    /// Texts have one more character.
+    /// Texts get one more character.
     Texts,
-    /// Numbers are one more, and sums are differences.
+    /// Numbers grow by one, and differences become sums.
     Numbers,
-    /// Bounds are next to where they were.
+    /// Bounds move by one.
     Bounds,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 4] = [Self::Results, Self::Texts, Self::Numbers, Self::Bounds];
 
-    /// In the names of files.
+    /// Returns the name for file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Results => "results",
@@ -43,7 +42,7 @@ impl Way {
         }
     }
 
-    /// What is said of it.
+    /// Returns the description.
     pub fn words(self) -> &'static str {
         match self {
             Self::Results => "what functions return is wrong",
@@ -56,7 +55,7 @@ impl Way {
 
 pub(super) type Edit = (Range<usize>, String);
 
-/// A source file, broken in one way; the tests inside of it are left alone. `None` if there is nothing to break.
+/// Breaks a source file in one way, except tests in it. Returns `None` if there is nothing to break.
 pub fn broken(path: &str, text: &str, way: Way) -> Option<String> {
     let language = Language::of(path)?;
     let source = Source::new(language, text.to_owned());
@@ -79,7 +78,7 @@ pub fn broken(path: &str, text: &str, way: Way) -> Option<String> {
     Some(out)
 }
 
-/// Other texts, numbers or bounds, each an edit of its own.
+/// Returns edits that change texts, numbers or bounds, one place each.
 pub(super) fn values(language: Language, source: &Source, way: Way) -> Vec<Edit> {
     match way {
         Way::Results => Vec::new(),
@@ -89,7 +88,8 @@ pub(super) fn values(language: Language, source: &Source, way: Way) -> Vec<Edit>
     }
 }
 
-/// Wraps what is returned. A function of its own would have to be declared before everything else, so each has it in place.
+/// Wraps returned values. Each wrapper is inline, because a separate function would have to be declared before all
+/// other code.
 fn results(language: Language, path: &str, source: &Source) -> Vec<Edit> {
     const PYTHON: &str = "(lambda _v: _v + 1 if type(_v) in (int, float) else _v + '~' if type(_v) is str else _v[:-1] if type(_v) in \
                           (list, tuple) else _v)(";
@@ -110,7 +110,7 @@ fn results(language: Language, path: &str, source: &Source) -> Vec<Edit> {
         let start = found.end();
         let Some(end) = expression_end(language, source, start) else { continue };
         let expression = source.bare.get(start..end).unwrap_or_default();
-        // A pair without brackets is no single argument.
+        // A pair without brackets is not a single argument.
         if end <= start || expression.trim().is_empty() || has_comma(source, start..end) {
             continue;
         }
@@ -133,7 +133,7 @@ fn has_comma(source: &Source, range: Range<usize>) -> bool {
     false
 }
 
-/// Where an expression ends that begins here. `None` if that is not clear.
+/// Returns the end of the expression that starts here; `None` if it is unclear.
 pub(super) fn expression_end(language: Language, source: &Source, start: usize) -> Option<usize> {
     let bytes = source.bare.as_bytes();
     let mut at = start;
@@ -160,7 +160,7 @@ pub(super) fn expression_end(language: Language, source: &Source, start: usize) 
             Some(_) => at += 1,
         }
     }
-    // A text with several lines, and a comment behind the expression, are blanks here.
+    // Multi-line texts and comments after the expression are blank here.
     let text = source.text.get(start..at)?;
     if text.contains('\n') && text.contains(['`']) {
         return None;
@@ -170,7 +170,8 @@ pub(super) fn expression_end(language: Language, source: &Source, start: usize) 
     Some(end + 1)
 }
 
-/// Texts that are shown to somebody: with blanks or places in them, or where something is returned, raised or written.
+/// Changes texts for readers: those with blanks or placeholders, and those in lines that return, raise or write
+/// something.
 fn texts(language: Language, source: &Source) -> Vec<Edit> {
     static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -209,7 +210,7 @@ fn texts(language: Language, source: &Source) -> Vec<Edit> {
     edits
 }
 
-/// Numbers from two on, each one more. Zero and one are in every loop.
+/// Increases numbers from two on by one. Zero and one are in every loop.
 fn numbers(source: &Source) -> Vec<Edit> {
     static NUMBER: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(^|[^\w.#\x22'])([2-9]|[1-9]\d{1,5})(\.\d+)?($|[^\w.\x22'])"));
@@ -221,7 +222,7 @@ fn numbers(source: &Source) -> Vec<Edit> {
         let Ok(value) = number.as_str().parse::<u32>() else { continue };
         let edge = [127, 255, 32_767, 65_535].contains(&value);
         let line = source.bare.get(source.line(source.line_of(number.start()))).unwrap_or_default();
-        // The size of an array is a part of its type.
+        // The size of an array is part of its type.
         let sized = line.contains("; ") && line.contains('[') && source.bare.contains("fn ");
         if source.class(number.start()) == Class::Code && !edge && !sized && edits.len() < MOST {
             edits.push((number.range(), (value + 1).to_string()));
@@ -230,13 +231,13 @@ fn numbers(source: &Source) -> Vec<Edit> {
     edits
 }
 
-/// Differences that become sums, and products that become sums.
+/// Turns differences and products into sums.
 fn signs(source: &Source) -> Vec<Edit> {
     static SIGN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w)\]] ([-*]) [\w(]"));
     operators(source, &SIGN, |_| "+")
 }
 
-/// Comparisons that hold one step earlier or later, outside of the heads of loops.
+/// Moves the bound of comparisons by one, except in loop heads.
 fn bounds(source: &Source) -> Vec<Edit> {
     static BOUND: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w)\]] (<=?|>=?) [\w(\-]"));
     operators(source, &BOUND, |sign| match sign {

@@ -1,7 +1,8 @@
-//! Test by test against the base: whatever passed there passes now, or is accounted for.
+//! Compares test results with the base, one by one: every test that passed there must pass now or be accounted for.
 //!
-//! Names of tests are not stable: parameters, times and numbers are part of them. So tests are compared by name first, and what
-//! is missing then by family: the same name without what varies. A family that passes as many cases as before lost nothing.
+//! Test names are not stable: they contain parameters, times and numbers. So tests are compared by name first, and the
+//! missing ones by family: the name without its variable parts. A family with as many passing cases as before lost
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use super::account::{Account, Fate, is_called};
 use crate::gate::{Evidence, Weight, rule};
 use crate::results::{Known, Merged, TestId};
 
-/// What a task allows to be done to tests.
+/// What a task may do to tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
     /// Tests may be removed.
@@ -19,16 +20,16 @@ pub struct Allowed {
     pub skipping: bool,
 }
 
-/// What is known of tests that are not there any more.
+/// What is known about tests that no longer exist.
 #[derive(Clone, Debug, Default)]
 pub struct Accounts {
-    /// By their source.
+    /// From their source.
     pub source: Account,
-    /// By the task.
+    /// From the task.
     pub allowed: Allowed,
 }
 
-/// Adds what the comparison found.
+/// Adds the results of the comparison.
 pub fn compare(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evidence) {
     let (mut before, mut flaky) = (0_usize, 0_usize);
     for id in now.merged.results.tests.keys() {
@@ -63,15 +64,15 @@ pub fn compare(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evi
     }
 }
 
-/// Whether a test that passed on the base does not pass now, and does not fail either: the base is asked again before that is
-/// held against a change.
+/// Returns whether a test that passed on the base now neither passes nor fails. If so, the base runs again before the
+/// change is blamed.
 pub fn misses(base: &Merged, now: &Merged) -> bool {
     let lost =
         |id: &TestId| base.of(id) == Known::Passed && matches!(now.of(id), Known::Absent | Known::Skipped);
     base.results.tests.keys().any(lost)
 }
 
-/// Tests that passed on the base and were not run. Returns how many have no other name.
+/// Adds tests that passed on the base and did not run. Returns how many of them exist under no other name.
 fn missing(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evidence) -> usize {
     let merged = &now.merged;
     let passed = |all: &Merged| -> BTreeMap<(String, String), usize> {
@@ -128,7 +129,7 @@ fn missing(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evidenc
                     );
                     (Weight::Fails, "vanished", what)
                 }
-                // The source says nothing of it: a file that moved as a whole is known by the names in it.
+                // The source is unknown. A file that moved as a whole is found by the names in it.
                 None => match fresh.iter().find(same_name) {
                     Some(other) => {
                         taken.insert(other);
@@ -171,17 +172,17 @@ fn skipped(id: &TestId, now: &Merged, accounts: &Accounts, evidence: &mut Eviden
     }
 }
 
-/// The name without what varies from run to run and from case to case: parameters, numbers, addresses, times.
+/// Returns the name without its variable parts: parameters, numbers, addresses, times.
 pub(super) fn family(id: &TestId) -> (String, String) {
     let name = &id.name;
     let bare = name.split('[').next().filter(|bare| !bare.trim().is_empty()).unwrap_or(name);
     let bare = match bare.split_once('/') {
-        // Subtests of Go. A path in a name is one too, and then its first folder stands for the rest.
+        // Subtests in Go. A path in a name looks like one too; then its first folder stands for the rest.
         Some((test, _)) if test.starts_with("Test") || test.starts_with("Example") => test,
         Some(_) | None => bare,
     };
     let bare = bare.split("::case_").next().unwrap_or(bare);
-    // JUnit: `name()` and `name(int, int)` are one test with and without parameters.
+    // JUnit: `name()` and `name(int, int)` are the same test with and without parameters.
     let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
     let bare = match bare.trim_end().split_once('(') {
         Some((name, rest)) if rest.ends_with(')') && !name.is_empty() && is_name(name) => name,
@@ -190,7 +191,7 @@ pub(super) fn family(id: &TestId) -> (String, String) {
     (varied(&id.suite), varied(bare))
 }
 
-/// Digits, and words of hexadecimal digits that have one, are all the same.
+/// Replaces digits, and hexadecimal words that contain a digit.
 fn varied(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut word = String::new();

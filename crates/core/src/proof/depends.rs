@@ -1,15 +1,15 @@
-//! Whether a failed assertion can have anything to do with the code under test.
+//! Checks whether a failed assertion can depend on the code under test.
 //!
-//! A test that fails with `assert False`, or because `1` is not `2`, is red on every code. The names that an assertion uses
-//! are followed through the local variables of its test. If nothing is left but constants and words of the language, it does
-//! not depend on any code.
+//! A test that fails with `assert False`, or because `1` is not `2`, fails with any code. This check follows the names
+//! in an assertion through the local variables of its test. If only constants and keywords remain, the assertion
+//! depends on no code.
 
 use std::collections::BTreeSet;
 
 use crate::check::cases::cases;
 use crate::check::source::{Language, Source};
 
-/// Words of the languages and of their assertions. None of them is code under test.
+/// Keywords of the languages and names of assertions, which are not code under test.
 const OWN: &[&str] = &[
     "assert",
     "assertEqual",
@@ -94,13 +94,14 @@ const OWN: &[&str] = &[
     "float64",
 ];
 
-/// Whether the assertion at this line of a test's file is about nothing but constants. `false` wherever that is not certain.
+/// Returns whether the assertion at this line of a test file uses only constants. Returns `false` whenever that is not
+/// certain.
 pub fn is_constant(path: &str, text: &str, line: u32) -> bool {
     let Some(language) = Language::of(path) else { return false };
     let source = Source::new(language, text.to_owned());
     let all = cases(language, &source);
     let holds = |first: usize, last: usize| (source.line_of(first)..=source.line_of(last)).contains(&line);
-    // The innermost test, where they are nested.
+    // The innermost of nested tests.
     let found =
         all.iter().filter(|case| holds(case.whole.start, case.whole.end)).min_by_key(|case| case.whole.len());
     let Some(case) = found else { return false };
@@ -111,7 +112,7 @@ pub fn is_constant(path: &str, text: &str, line: u32) -> bool {
     let head = source.bare.get(case.whole.start..case.body.start).unwrap_or_default();
     let inner: Vec<&(u32, &str)> =
         bare.iter().filter(|(number, text)| *number > first && !is_closing(text)).collect();
-    // A test on one line is a statement as a whole.
+    // A one-line test is one statement.
     let Some(base) = inner.iter().map(|(_, text)| indent(text)).min() else {
         return bare.iter().all(|(_, text)| names(text).is_empty())
             && names(head.rsplit(['(', '{', '>']).next().unwrap_or_default()).is_empty();
@@ -120,7 +121,7 @@ pub fn is_constant(path: &str, text: &str, line: u32) -> bool {
     for (_, text) in statement(&bare, line, base) {
         used.extend(names(text));
     }
-    // Follow local variables until nothing is added.
+    // Follow local variables until no new ones appear.
     let mut local: BTreeSet<String> = BTreeSet::new();
     loop {
         let before = used.len();
@@ -139,7 +140,7 @@ pub fn is_constant(path: &str, text: &str, line: u32) -> bool {
     used.iter().all(|name| local.contains(name))
 }
 
-/// The lines of the statement that a line belongs to: of a line within a block, the whole block with what stands around it.
+/// Returns the lines of the statement at a line. Within a block, that is the whole block with its head.
 fn statement<'a>(bare: &'a [(u32, &'a str)], line: u32, base: usize) -> Vec<&'a (u32, &'a str)> {
     let at = bare.iter().position(|(number, _)| *number == line).unwrap_or(0);
     let outer = |entry: &(u32, &str)| indent(entry.1) <= base && !is_closing(entry.1);
@@ -148,7 +149,7 @@ fn statement<'a>(bare: &'a [(u32, &'a str)], line: u32, base: usize) -> Vec<&'a 
         let word = text.trim_start_matches(['}', ' ', '\t']);
         ["else", "except", "catch", "finally", "elif"].iter().any(|next| word.starts_with(next))
     };
-    // What follows a `try` at the same depth belongs to it, and so does the `try` before an `except`.
+    // Lines after a `try` at the same depth belong to it, and so does the `try` before an `except`.
     let from = (0..=from)
         .rev()
         .find(|index| bare.get(*index).is_some_and(|entry| outer(entry) && !continues(entry.1)))
@@ -162,16 +163,16 @@ fn indent(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// Whether a line is empty, or only ends something.
+/// Returns whether a line is empty or only closes something.
 fn is_closing(text: &str) -> bool {
     text.trim().trim_matches(['}', ')', ']', ';', ',']).is_empty()
 }
 
-/// The names in a text. Unlike the words of a message they can be single letters.
+/// Returns the names in a text. Unlike words of a message, they may be single letters.
 fn names(text: &str) -> BTreeSet<String> {
     const LIBRARIES: [&str; 5] =
         ["org.junit.jupiter.api.", "org.junit.", "junit.framework.", "org.testng.", "org.assertj.core.api."];
-    // A class of assertions may be named with its package.
+    // Assertion classes may be qualified with their package.
     let text = LIBRARIES.iter().fold(text.to_owned(), |text, library| text.replace(library, ""));
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let all = text.split(|c| !is_part(c)).filter(|word| !word.is_empty() && *word != "_" && *word != "t");
@@ -180,7 +181,7 @@ fn names(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The two sides of `a = b`, `a := b`, `let a = b`, `for a in b`, `with b as a`.
+/// Splits `a = b`, `a := b`, `let a = b`, `for a in b`, `with b as a` into both sides.
 fn assignment(text: &str) -> Option<(&str, &str)> {
     if let Some((left, right)) = text.split_once(" in ").filter(|_| text.trim_start().starts_with("for ")) {
         return Some((left, right));
@@ -190,7 +191,7 @@ fn assignment(text: &str) -> Option<(&str, &str)> {
     }
     let at = text.match_indices('=').map(|(at, _)| at).find(|at| {
         let (before, after) = (text[..*at].chars().next_back(), text[at + 1..].chars().next());
-        // `page(books, size=2)` gives a parameter its value.
+        // `page(books, size=2)` sets a parameter, not a variable.
         let depth = text[..*at].chars().fold(0_i32, |depth, sign| match sign {
             '(' | '[' | '{' => depth + 1,
             ')' | ']' | '}' => depth - 1,

@@ -1,8 +1,8 @@
-//! The tests as they were before a change, on the code of the change: what decided before decides still.
+//! Runs the tests of the base on the code of the change: assertions that decided before still decide.
 //!
-//! Tests, their helpers and their data belong to the change, and so does the judgement that they give. So what the base had of
-//! them is put on the new code. A test whose own text is the same and which passes only with a changed helper is not judged by
-//! what it says. One that expects something else is told; where the task promises the same results it is held against the change.
+//! Tests, helpers and test data belong to the change, and so does their verdict. So the base's version of them runs on
+//! the new code. A test with unchanged text that passes only with a changed helper is reported under its own rule. A
+//! test with a changed expectation is reported; if the task promises unchanged results, it counts against the change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -23,10 +23,10 @@ use crate::gate::{Evidence, Paths, Weight};
 use crate::pattern::pattern;
 use crate::results::{Known, Merged, Outcome, TestId};
 
-/// How many tests of one kind are named.
+/// Maximum number of named tests per kind.
 const NAMED: usize = 5;
 
-/// Folders and files that belong to tests, beside those in which runners look for tests.
+/// Folders and files that belong to tests, in addition to those in which runners look for tests.
 const BESIDE: [&str; 24] = [
     "spec/**",
     "**/spec/**",
@@ -54,18 +54,18 @@ const BESIDE: [&str; 24] = [
     "setupTests.*",
 ];
 
-/// What a file is to the tests.
+/// What a file is for the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Tests, or what helps them.
+    /// Tests or their helpers.
     Tests,
-    /// What tests read: expected outputs, examples.
+    /// Data that tests read: expected outputs, examples.
     Data,
     /// Something else.
     Other,
 }
 
-/// What a file is to the tests, by its path.
+/// Returns what a file is for the tests, by its path.
 pub fn part(path: &str) -> Part {
     static SET: LazyLock<GlobSet> = LazyLock::new(|| {
         let all: Vec<&str> = TESTS.iter().chain(&BESIDE).copied().collect();
@@ -78,27 +78,27 @@ pub fn part(path: &str) -> Part {
     }
 }
 
-/// What a change did to the tests that were there. What it only adds is not among it.
+/// Changes to existing tests. Additions are not part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edited {
-    /// The tests whose own text is another one.
+    /// Tests whose text changed.
     tests: BTreeSet<String>,
-    /// What those said before, and say now.
+    /// Their texts before and after.
     texts: BTreeMap<String, String>,
-    /// The values that are other ones in those tests, and beside them.
+    /// Changed values in tests and beside them.
     values_of: BTreeMap<String, Replaced>,
-    /// The lines of tests whose question nothing asks any more.
+    /// Lines of tests whose question no remaining line asks.
     dropped: BTreeMap<String, Vec<String>>,
-    /// The tests beside which only values are other ones.
+    /// Tests with only value changes beside them.
     beside: BTreeSet<String>,
-    /// The files with other code outside of tests.
+    /// Files with changed code outside of tests.
     helpers: Vec<String>,
-    /// Whether values outside of tests are other ones.
+    /// Whether values outside of tests changed.
     values: bool,
 }
 
 impl Edited {
-    /// Compares files that have tests or help them.
+    /// Compares files of tests and helpers.
     pub fn of(files: &[TestFile]) -> Self {
         let mut edited = Self::default();
         let all = Files::of(files);
@@ -108,7 +108,7 @@ impl Edited {
         edited
     }
 
-    /// Whether all that was there is as it was.
+    /// Returns whether nothing that existed changed.
     pub fn is_nothing(&self) -> bool {
         self.tests.is_empty() && self.helpers.is_empty() && !self.values
     }
@@ -135,7 +135,7 @@ impl Edited {
             }
         }
         let (rest, now) = (rest(&old, &before), rest(&new, &after));
-        // What is new and only declares something changes nothing for those that do not use it.
+        // A new declaration affects only the code that uses it.
         let lost = rest.iter().any(|item| !now.contains(item));
         let acts = now.iter().any(|item| !rest.contains(item) && !is_declaration(item));
         if !lost && !acts {
@@ -157,12 +157,12 @@ impl Edited {
         }
     }
 
-    /// Whether a test's own text is another one, or gone.
+    /// Returns whether the text of a test changed, or the test is gone.
     pub fn names(&self, id: &TestId) -> bool {
         Self::has(&self.tests, id)
     }
 
-    /// Whether code or values beside the tests are other ones.
+    /// Returns whether code or values beside the tests changed.
     pub fn touches_helpers(&self) -> bool {
         !self.helpers.is_empty() || self.values
     }
@@ -171,50 +171,50 @@ impl Edited {
         names.iter().any(|name| is_called(&id.name, name))
     }
 
-    /// What a test said before and says now, if that is not the same.
+    /// Returns the text of a test before and after; empty if it did not change.
     fn text(&self, id: &TestId) -> &str {
         self.texts.iter().find(|(name, _)| is_called(&id.name, name)).map_or("", |(_, text)| text)
     }
 
-    /// The values that are other ones in a test, or beside it.
+    /// Returns the changed values in a test or beside it.
     fn replaced(&self, id: &TestId) -> Replaced {
         let all = self.values_of.iter().filter(|(name, _)| is_called(&id.name, name));
         all.fold(Replaced::default(), |all, (_, one)| all.and(one))
     }
 
-    /// A line of a test whose question nothing asks any more.
+    /// Returns a line of a test whose question no remaining line asks.
     fn dropped(&self, id: &TestId) -> Option<&str> {
         let mut all = self.dropped.iter().filter(|(name, _)| is_called(&id.name, name));
         all.find_map(|(_, lines)| lines.first()).map(String::as_str)
     }
 
-    /// Whether a test's own text, or the values beside it, are other ones.
+    /// Returns whether a test's text, or values beside it, changed.
     fn is_own(&self, id: &TestId) -> bool {
         Self::has(&self.tests, id) || Self::has(&self.beside, id)
     }
 }
 
-/// A piece of code with a sign in place of each text and number.
+/// Returns code with a placeholder for each text and number.
 fn without_values(item: &str) -> String {
     static VALUE: LazyLock<Regex> =
         LazyLock::new(|| pattern(r#""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|\b\d[\d_.]*\b"#));
     VALUE.replace_all(item, "#").into_owned()
 }
 
-/// What ran of the tests as they were.
+/// Runs with the tests of the base.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs<'a> {
     /// The base.
     pub base: &'a Merged,
     /// The change.
     pub now: &'a Merged,
-    /// The code of the change with the tests, helpers and data of the base.
+    /// Code of the change with tests, helpers and data of the base.
     pub earlier: &'a Ran,
-    /// The same with the data of the change, if that is another one.
+    /// The same with the data of the change, if it differs.
     pub new_data: Option<&'a Ran>,
 }
 
-/// Whether a test failed by what it says and not because it does not fit the code any more.
+/// Returns whether a test failed by an assertion, and not because it no longer fits the code.
 fn is_asserted(known: Known<'_>) -> bool {
     const MISFIT: [&str; 16] = [
         "TypeError",
@@ -244,7 +244,8 @@ fn is_asserted(known: Known<'_>) -> bool {
     }
 }
 
-/// Whether what was asked for accounts for the tests of the base that the new code fails by what they say: `earlier` are those on it.
+/// Returns whether the task explains all tests of the base that fail on the new code by an assertion. `earlier` are the
+/// results of these tests on it.
 pub fn is_asked(task: &str, edited: &Edited, base: &Merged, earlier: &Merged) -> bool {
     let passed = base.results.tests.keys().filter(|id| base.of(id) == Known::Passed);
     let mut failed = passed.filter(|id| is_asserted(earlier.of(id))).peekable();
@@ -254,34 +255,35 @@ pub fn is_asked(task: &str, edited: &Edited, base: &Merged, earlier: &Merged) ->
 }
 
 impl Runs<'_> {
-    /// The run in which only code of tests is that of the base.
+    /// Returns the run in which only test code is from the base.
     fn code(&self) -> &Merged {
         &self.new_data.unwrap_or(self.earlier).merged
     }
 
-    /// The tests of the base that the new code fails.
+    /// Returns the tests of the base that fail on the new code.
     fn failed(&self) -> impl Iterator<Item = &TestId> {
         let all = self.base.results.tests.keys();
         all.filter(|id| self.base.of(id) == Known::Passed && is_asserted(self.earlier.merged.of(id)))
     }
 
-    /// Of the tests of the base that the new code fails one that passes in other runs of them.
+    /// Returns one of those failing tests that passes in another run.
     pub fn mended(&self, earlier: &Merged) -> Option<&TestId> {
         self.failed().find(|id| earlier.of(id) == Known::Passed)
     }
 
-    /// Whether all tests that pass with the change pass in another run of them, too.
+    /// Returns whether all tests that pass with the change also pass in another run.
     pub fn all_pass(&self, other: &Merged) -> bool {
         let mut passing = self.now.results.tests.keys().filter(|id| self.now.of(id) == Known::Passed);
         passing.all(|id| other.of(id) == Known::Passed)
     }
 
-    /// Whether the new code fails tests of the base.
+    /// Returns whether the new code fails tests of the base.
     pub fn is_worse(&self) -> bool {
         self.failed().next().is_some()
     }
 
-    /// Whether a test of the base passes with the change. The rows of a table have other names if their values are others.
+    /// Returns whether a test of the base passes with the change. Rows of a table have different names if their values
+    /// differ.
     fn lives(&self) -> impl Fn(&TestId) -> bool {
         let all = self.now.results.tests.keys();
         let rows: BTreeSet<(String, String)> =
@@ -292,15 +294,15 @@ impl Runs<'_> {
         }
     }
 
-    /// The tests that pass on the new code as they were and as they are, with the same data.
+    /// Returns the tests that pass on the new code with their old and their new text, with the same data.
     pub fn sound(&self) -> BTreeSet<TestId> {
         let lives = self.lives();
         let all = self.code().results.tests.keys();
         all.filter(|id| self.code().of(id) == Known::Passed && lives(id)).cloned().collect()
     }
 
-    /// Adds what follows. `judges` are the changed settings and hooks of runners, `task` is what was asked, and `data` what was changed
-    /// of the files that tests read.
+    /// Adds the conclusions. `judges` are the changed settings and hooks of runners, `task` is the request, and `data`
+    /// are the changes to files that tests read.
     pub fn conclude(
         &self,
         edited: &Edited,
@@ -364,7 +366,7 @@ impl Runs<'_> {
     }
 }
 
-/// Whether a task has a word in common with what a test is about. A task of few words may mean anything.
+/// Returns whether a task shares a word with the subject of a test. A task of few words may mean anything.
 fn is_about(task: &str, about: &str) -> bool {
     const EMPTY: [&str; 34] = [
         "must", "should", "shall", "when", "with", "that", "this", "these", "have", "from", "into", "which",
@@ -383,34 +385,34 @@ fn is_about(task: &str, about: &str) -> bool {
         || signs.into_iter().any(|sign| about.contains(sign))
 }
 
-/// What stands between the marks of code, or in quotes.
+/// Text in code marks or quotes.
 static CODE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[`"']([^`"'\n]{1,40})[`"']"#));
 
-/// The words of a text and of the names in it, in small letters.
+/// Returns the lower-case words of a text and of the names in it.
 fn words(text: &str) -> BTreeSet<String> {
     static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Z]?[a-z]+|[A-Z]+|\d+"));
     WORD.find_iter(text).map(|word| word.as_str().to_lowercase()).collect()
 }
 
-/// A word without its ending.
+/// Returns a word without its ending.
 fn stem(word: &str) -> String {
     word.chars().take(5).collect::<String>().trim_end_matches(['s', 'e']).to_owned()
 }
 
-/// The tests that fail on broken code as they were, and pass on the same code as they are. `sound` are those that pass on the code
-/// of the change either way.
+/// Returns tests whose old text fails on broken code while their new text passes. `sound` are those that pass on the
+/// code of the change with both texts.
 pub fn blinded(sound: &BTreeSet<TestId>, edited: &Edited, before: &Merged, after: &Merged) -> Vec<TestId> {
     let noticed = |id: &TestId| match before.of(id) {
         Known::Red(case) => !is_fault_of_test(&case.message),
         Known::Passed | Known::Skipped | Known::Flaky | Known::Absent => false,
     };
-    // What one test asserted may be asserted by another one now, if it is the tests that were written anew.
+    // A rewritten test may have taken over the assertions of another one.
     let elsewhere = |suite: &str| {
         let fresh = |id: &&TestId| !sound.contains(*id) || Edited::has(&edited.tests, id);
         let mut red = after.results.tests.keys().filter(|id| matches!(after.of(id), Known::Red(_)));
         red.any(|id| id.suite == suite && fresh(&id))
     };
-    // The rows of a table have other names if their values are others: then all of them together are the test.
+    // Rows of a table have different names if their values differ. Then all rows together count as the test.
     let passes = |id: &TestId| match after.of(id) {
         Known::Absent => {
             let mut rows = after.results.tests.keys().filter(|row| family(row) == family(id)).peekable();

@@ -1,4 +1,4 @@
-//! The pieces of a change, each taken back alone: one that no test needs and that breaks an old test was not asked for.
+//! Reverts each piece of a change alone: a piece that no test needs and that breaks an old test was not requested.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use super::inline;
 use super::noticed::kept;
 use crate::check::source::Language;
 
-/// A file of a change with one of its pieces as it was before.
+/// A file of a change with one of its pieces reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Without {
-    /// The first line of the piece in the new text, from 1.
+    /// First line of the piece in the new text, from 1.
     pub line: u32,
-    /// The text.
+    /// Text.
     pub text: String,
 }
 
-/// A file without each of its changed pieces, one at a time. Tests that stand beside the code are no pieces.
+/// Returns a file once without each of its changed pieces. Tests in the same file don't count as pieces.
 pub fn without_each(path: &str, old: &str, new: &str) -> Vec<Without> {
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
@@ -36,7 +36,7 @@ pub fn without_each(path: &str, old: &str, new: &str) -> Vec<Without> {
     found
 }
 
-/// Ranges of lines that stand in each other's place. Each side says of its lines whether the other one has them.
+/// Returns pairs of line ranges that replace each other. Each side marks the lines that the other one also has.
 fn pieces(was: &[bool], is: &[bool]) -> Vec<(Range<usize>, Range<usize>)> {
     let (mut i, mut j) = (0, 0);
     let mut found = Vec::new();

@@ -1,14 +1,14 @@
-//! Whether what passes with a change still passes under the runner settings and hooks of the base.
+//! Checks whether tests that pass with a change still pass with the runner settings and hooks of the base.
 
 use super::{Ran, is_fault_of_test};
 use crate::gate::{Evidence, Weight};
 use crate::results::{Known, Merged};
 
-/// How many tests that need the new settings are named.
+/// Maximum number of named tests that need the new settings.
 const NAMED: usize = 5;
 
-/// Adds what follows from a run of the change with the base's version of `files`. `red` is what the same tests came to without
-/// the change, with the base's version too, if that was tried.
+/// Adds the conclusions from a run of the change with the base's version of `files`. `red` are the results of the same
+/// tests without the change, also with the base's version, if that ran.
 pub fn independent(now: &Merged, under_base: &Ran, files: &[String], evidence: &mut Evidence) {
     let list = files.join(", ");
     let mut needed = Vec::new();
@@ -45,8 +45,8 @@ pub fn independent(now: &Merged, under_base: &Ran, files: &[String], evidence: &
     }
 }
 
-/// Adds what follows from a run of the change's tests without the change, with the base's version of `files`: a test that was
-/// red there only because of the new version shows nothing. Returns whether one did.
+/// Adds the conclusions from a run of the change's tests without the change, with the base's version of `files`. A test
+/// that failed there only because of the new version proves nothing. Returns whether there is one.
 pub fn red_by_judge(
     red: &Merged,
     under_base: &Merged,
@@ -55,7 +55,7 @@ pub fn red_by_judge(
     evidence: &mut Evidence,
 ) {
     for id in now.results.tests.keys().filter(|id| now.of(id) == Known::Passed) {
-        // Where the code itself broke, the new version gave it something else to work on, and decided nothing.
+        // If the code itself broke, the new version only gave it different input and decided nothing.
         let decides = matches!(red.of(id), Known::Red(case) if case.raised.is_none());
         if decides && under_base.of(id) == Known::Passed {
             let what = format!(

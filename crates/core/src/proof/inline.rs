@@ -1,9 +1,9 @@
-//! Tests inside of Rust's source files: the items below `#[cfg(test)]` or `#[test]`, told from the rest, so that the tests of the new file
-//! can be put on the code of the old one.
+//! Tests in Rust source files: separates the items below `#[cfg(test)]` or `#[test]` from the rest, so that the tests
+//! of the new file can be added to the code of the old one.
 
 use std::ops::Range;
 
-/// The old code with the new tests. `None` if the tests are the same.
+/// Returns the old code with the new tests; `None` if the tests are the same.
 pub fn graft(old: &str, new: &str) -> Option<String> {
     let (old_items, new_items) = (test_items(old), test_items(new));
     let texts = |text: &str, items: &[Range<usize>]| -> String {
@@ -32,7 +32,7 @@ pub fn graft(old: &str, new: &str) -> Option<String> {
     Some(out)
 }
 
-/// The code alone.
+/// Returns only the code.
 pub fn without_tests(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -44,17 +44,17 @@ pub fn without_tests(text: &str) -> String {
     out
 }
 
-/// Whether a file has tests inside.
+/// Returns whether a file contains tests.
 pub fn has_tests(text: &str) -> bool {
     !test_items(text).is_empty()
 }
 
-/// Where the items stand that are compiled for tests only.
+/// Returns the ranges of items that are compiled only for tests.
 pub fn test_items(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut items = Vec::new();
     let (mut at, mut depth) = (0, 0_usize);
-    // Where the attributes of the item begin that the scanner is at, and whether one of them is for tests.
+    // Start of the current item's attributes, and whether one of them is for tests.
     let mut begun: Option<usize> = None;
     let mut is_test = false;
     while at < bytes.len() {
@@ -93,7 +93,7 @@ pub fn test_items(text: &str) -> Vec<Range<usize>> {
     items
 }
 
-/// Behind a comment or a literal that begins here; the same place if none does.
+/// Returns the offset after a comment or literal that starts here, else the same offset.
 fn skip(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     let find = |from: usize, what: &[u8]| {
@@ -119,7 +119,7 @@ fn skip(bytes: &[u8], at: usize) -> usize {
     }
     match rest[0] {
         b'"' => at + quoted(rest, b'"'),
-        // A character, or else a lifetime.
+        // A character literal or a lifetime.
         b'\'' if rest.get(1) == Some(&b'\\') => at + quoted(rest, b'\''),
         b'\'' => {
             let longest = 6; // A quote, a character of four bytes, a quote.
@@ -147,7 +147,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     rest.len()
 }
 
-/// Comments of this kind stand within each other.
+/// Returns the length of a block comment. These can be nested.
 fn block_comment(rest: &[u8]) -> usize {
     let (mut at, mut depth) = (2, 1_usize);
     while at < rest.len() && depth > 0 {
@@ -185,8 +185,8 @@ fn attribute_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// Whether an attribute makes an item one for tests: `#[cfg(test)]`, or `#[test]` itself, which needs no `cfg(test)` around
-/// it. `#[tokio::test]` and others of that name are the same.
+/// Returns whether an attribute makes an item test-only: `#[cfg(test)]`, or `#[test]` itself, which needs no
+/// `cfg(test)` around it. `#[tokio::test]` and others of that name count too.
 fn is_for_tests(attribute: &str) -> bool {
     const NAMES: [&str; 5] = ["test", "rstest", "test_case", "bench", "wasm_bindgen_test"];
     let plain: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();

@@ -1,7 +1,7 @@
-//! Files that decide how tests are run and reported: a change that touches one of them changes its own judge.
+//! Finds changed files that decide how tests run and report. A change that touches them changes its own judge.
 //!
-//! Such a change can be honest, so it is only named. But the tests are run once more with the base's version of these files, and
-//! what passes with the change must pass there too.
+//! Such a change can be honest, so it is only reported. But the tests run once more with the base's version of these
+//! files, and must pass there too.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::gate::Paths;
 use crate::pattern::pattern;
 
-/// Files that are nothing but settings or hooks of a runner.
+/// Files that contain only settings or hooks of a runner.
 const HOOKS: [&str; 47] = [
     "conftest.py",
     "pytest.ini",
@@ -62,7 +62,7 @@ const HOOKS: [&str; 47] = [
     "META-INF/services/org.junit*",
 ];
 
-/// What a file that has other purposes, too, says about running tests.
+/// Settings for running tests, in files that also have other purposes.
 static MIXED: LazyLock<[(&str, Regex); 8]> = LazyLock::new(|| {
     [
         ("package.json", pattern(r#"(?s)"(scripts|jest|mocha|vitest|ava|nyc|c8|tap|babel)"\s*:\s*\{.*?\}"#)),
@@ -105,8 +105,8 @@ static MIXED: LazyLock<[(&str, Regex); 8]> = LazyLock::new(|| {
 static TEST_MAIN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?ms)^func TestMain\(.*?^\}|^func TestMain\(.*$"));
 
-/// A changed file, and why it judges. `named` are the texts that name files to a runner: the commands of the gate and the
-/// settings of the base and of the change.
+/// Returns whether and why a changed file is a judge. `named` are the texts that name files to a runner: the commands
+/// of the gate and the settings of the base and of the change.
 pub fn judges(path: &str, old: Option<&str>, new: Option<&str>, named: &[String]) -> bool {
     static SET: LazyLock<GlobSet> = LazyLock::new(|| Paths::literal(&HOOKS).compile());
     if SET.is_match(path) {
@@ -129,15 +129,15 @@ fn has_ending(name: &str, ending: &str) -> bool {
     std::path::Path::new(name).extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
 }
 
-/// The settings in which other files are named to a runner.
+/// Returns whether a settings file can name other files to a runner.
 pub fn names_files(path: &str) -> bool {
     static SET: LazyLock<GlobSet> = LazyLock::new(|| Paths::literal(&HOOKS).compile());
     let name = path.rsplit('/').next().unwrap_or(path);
     (SET.is_match(path) && !has_ending(name, "py")) || MIXED.iter().any(|(mixed, _)| *mixed == name)
 }
 
-/// Whether a script or a module of settings is named in one of the texts. Sources and tests are named in settings as well, as
-/// entry points and as what is to be tested, and are no judges.
+/// Returns whether one of the texts names a script or a settings module. Settings also name sources and tests, as entry
+/// points and as subjects; these are not judges.
 fn is_named(path: &str, named: &[String]) -> bool {
     const SCRIPTS: [&str; 10] = ["sh", "bash", "mjs", "cjs", "js", "ts", "py", "mk", "rb", "pl"];
     let script = path.rsplit_once('.').is_none_or(|(_, end)| SCRIPTS.contains(&end));

@@ -1,8 +1,8 @@
-//! Whether tests that were written anew notice as much as those that they replace: single places of the code are broken, one at a
-//! time, and what the old tests notice the new ones must notice too.
+//! Checks whether rewritten tests detect as much as those that they replace. It breaks single places of the code, one
+//! at a time; what the old tests detect, the new ones must detect too.
 //!
-//! A test may become a row of a table, a property, a test of another framework: whoever compares texts cannot tell that from a
-//! loss. Whoever runs both can.
+//! A test may become a table row, a property, or a test of another framework. A comparison of texts cannot tell that
+//! from a loss; running both can.
 
 use std::collections::BTreeSet;
 
@@ -16,27 +16,27 @@ use crate::check::outline::literals;
 use crate::check::source::{Language, Source};
 use crate::results::{Known, Merged, TestId};
 
-/// How many places are broken.
+/// Maximum number of places to break.
 const MOST: usize = 10;
 
-/// How many of them the old tests must notice, or too little is known.
+/// Minimum number of places that the old tests must detect for a conclusion.
 const FEWEST: usize = 2;
 
-/// Lines that only the tests as they were have, and those that only the tests as they are have.
+/// Lines that only the old tests have, and lines that only the new ones have.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    /// Those that are gone.
+    /// Removed lines.
     pub lost: String,
-    /// How many.
+    /// Number of removed lines.
     gone: usize,
-    /// How many there are instead.
+    /// Number of added lines.
     added: usize,
-    /// The numbers and texts of the tests as they are.
+    /// Numbers and texts in the new tests.
     values: BTreeSet<String>,
 }
 
 impl Lines {
-    /// Compares files that have tests or help them.
+    /// Compares files of tests and helpers.
     pub fn of(files: &[TestFile]) -> Self {
         let all = |text: fn(&TestFile) -> &str| -> BTreeSet<&str> {
             let lines = files.iter().flat_map(|file| text(file).lines()).map(str::trim);
@@ -48,12 +48,12 @@ impl Lines {
         Self { gone: lost.len(), lost: lost.join("\n"), added: after.difference(&before).count(), values }
     }
 
-    /// Whether something stands in the place of what is gone. Where nothing does nobody has to try what it notices.
+    /// Returns whether there is a replacement for the removed lines. Without one there is nothing to run.
     pub fn is_rewritten(&self) -> bool {
         self.added >= 1 && self.added * 3 >= self.gone
     }
 
-    /// Whether the tests as they are have the values of the lines that are gone: all of them, or most.
+    /// Returns whether the new tests have the values of the removed lines: all of them, or most.
     pub fn keeps_values(&self, all: bool) -> bool {
         let lost: BTreeSet<String> = told(&self.lost).collect();
         let kept = lost.iter().filter(|value| self.values.contains(*value)).count();
@@ -61,23 +61,23 @@ impl Lines {
     }
 }
 
-/// The numbers and texts of a piece of code that tell anything: not zero, one and single letters.
+/// Returns the significant numbers and texts of a piece of code: without zero, one and single letters.
 fn told(text: &str) -> impl Iterator<Item = String> {
     text.lines().flat_map(literals).filter(|value| value.len() > 1).collect::<Vec<_>>().into_iter()
 }
 
-/// A file of the code that is broken in one place.
+/// A code file that is broken in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// Its text, broken.
+    /// Broken text.
     pub text: String,
 }
 
-/// Places of the code to break: first in the functions that `lost` names, then anywhere, spread over all of them.
+/// Returns places of the code to break: first in functions that `lost` names, then anywhere, spread evenly.
 pub fn places(code: &[(String, String)], lost: &str) -> Vec<Place> {
     let (mut near, mut far) = (Vec::new(), Vec::new());
     for (path, text) in code {
@@ -98,19 +98,19 @@ pub fn places(code: &[(String, String)], lost: &str) -> Vec<Place> {
     }
     let mut places = spread(near, MOST);
     let left = MOST - places.len();
-    // What the tests name is enough, if there is enough of it.
+    // Places in named functions suffice, if there are enough.
     if places.len() < MOST / 2 {
         places.extend(spread(far, left.min(MOST / 2)));
     }
     places
 }
 
-/// A file of other code that is broken in the same line as a place: the one with the same path, or the only one that has the line.
-/// `None` if the line is not there, or not as often.
+/// Breaks the same line in a file of other code: the one with the same path, or the only one that has the line. Returns
+/// `None` if the line does not exist there, or not as often.
 pub fn carried(place: &Place, was: &str, code: &[(String, String)]) -> Option<(String, String)> {
     let index = (place.line as usize).checked_sub(1)?;
     let (old, new) = (was.lines().nth(index)?, place.text.lines().nth(index)?);
-    // One line is another one, and only that.
+    // Exactly one line differs.
     let others = was.lines().zip(place.text.lines()).filter(|(was, is)| was != is).count();
     if others != 1 || old == new || was.lines().count() != place.text.lines().count() {
         return None;
@@ -137,7 +137,7 @@ pub fn carried(place: &Place, was: &str, code: &[(String, String)]) -> Option<(S
     Some((path.clone(), lines.collect()))
 }
 
-/// Takes so many, with the same distance between them.
+/// Returns `most` items at equal distances.
 fn spread(all: Vec<Place>, most: usize) -> Vec<Place> {
     let count = all.len();
     if count <= most {
@@ -183,19 +183,19 @@ fn has_word(text: &str, word: &str) -> bool {
         })
 }
 
-/// The tests that a change is held to, as they were and as they are, of those that pass on the code as it is.
+/// The old and new tests to compare, of those that pass on unbroken code.
 #[derive(Clone, Debug, Default)]
 pub struct Rewritten {
-    /// Those that were written anew, or are gone.
+    /// Old tests that were rewritten or removed.
     old: BTreeSet<TestId>,
-    /// Those that were written anew, or were not there.
+    /// New tests that were rewritten or added.
     new: BTreeSet<TestId>,
-    /// Those whose text is the same, if something beside them is not.
+    /// Tests with the same text, if something beside them changed.
     same: BTreeSet<TestId>,
 }
 
 impl Rewritten {
-    /// `before` are the tests of the base on the new code, `now` those of the change.
+    /// Collects the tests. `before` are the results of the base's tests on the new code, `now` those of the change's.
     pub fn of(edited: &Edited, before: &Merged, now: &Merged) -> Self {
         let (mut old, mut new) = (before.passing(), now.passing());
         let is_same = |id: &&TestId| !edited.names(id) && new.contains(*id) && edited.touches_helpers();
@@ -205,35 +205,36 @@ impl Rewritten {
         Self { old, new, same }
     }
 
-    /// Whether those tests that were written anew, or are gone, are all that `of_base` knows: none of them fails on the new code.
+    /// Returns whether these contain all rewritten or removed tests of `of_base`, so that none of them fails on the new
+    /// code.
     pub fn has_all(&self, of_base: &Self) -> bool {
         of_base.old.is_subset(&self.old)
     }
 
-    /// Whether there is anything to compare.
+    /// Returns whether there is anything to compare.
     pub fn is_comparable(&self) -> bool {
         !self.old.is_empty() && !self.new.is_empty() || !self.same.is_empty()
     }
 
-    /// The old tests that notice broken code.
+    /// Returns the old tests that detect broken code.
     pub fn noticing(&self, before: &Merged) -> BTreeSet<TestId> {
         self.old.iter().chain(&self.same).filter(|id| fails(before, id)).cloned().collect()
     }
 
-    /// Whether the new ones notice it as well.
+    /// Returns whether the new tests detect it as well.
     pub fn notices(&self, before: &Merged, after: &Merged) -> bool {
         let rewritten = !self.old.iter().any(|id| fails(before, id))
             || self.new.iter().any(|id| after.of(id) != Known::Passed);
         rewritten && self.same.iter().all(|id| !fails(before, id) || after.of(id) != Known::Passed)
     }
 
-    /// Whether enough is known: each of the tests that were written anew, or are gone, has noticed something.
+    /// Returns whether there is enough data: each rewritten or removed test detected something.
     pub fn is_told(&self, noticed: usize, by: &BTreeSet<TestId>) -> bool {
         noticed >= FEWEST && self.old.iter().all(|id| by.contains(id))
     }
 }
 
-/// Whether a test fails by what it says.
+/// Returns whether a test fails by an assertion.
 fn fails(merged: &Merged, id: &TestId) -> bool {
     match merged.of(id) {
         Known::Red(case) => !is_fault_of_test(&case.message),
@@ -292,7 +293,7 @@ mod tests {
         let new = format!("import re\n{was}\n\ndef g():\n    return 1\n");
         let broken = new.replace("a > 3", "a > 4");
         assert_eq!(carried(&place, was, &code("a.py", &new)), Some(("a.py".to_owned(), broken.clone())));
-        // A file that moved is the only one that has the line.
+        // A moved file is the only one that has the line.
         assert_eq!(carried(&place, was, &code("b.py", &new)), Some(("b.py".to_owned(), broken)));
         let two = [code("b.py", &new), code("c.py", &new)].concat();
         assert_eq!(carried(&place, was, &two), None);
@@ -328,7 +329,7 @@ mod tests {
         assert!(tests.is_told(2, &by) && !tests.is_told(1, &by) && !tests.is_told(2, &BTreeSet::new()));
         let red = ran(&[("test_a", Failed), ("test_c", Failed)]);
         assert!(tests.notices(&red, &ran(&[("test_rows[1]", Failed), ("test_c", Passed)])));
-        // What a test notices that stayed as it was makes nothing good.
+        // An unchanged test that detects something does not make up for a loss.
         assert!(tests.noticing(&ran(&[("test_a", Passed), ("test_c", Failed)])).is_empty());
         assert!(!tests.notices(&red, &ran(&[("test_rows[1]", Passed), ("test_c", Failed)])));
     }

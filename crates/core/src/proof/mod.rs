@@ -33,35 +33,35 @@ pub use compare::{Accounts, Allowed, compare, misses};
 pub use independent::{independent, red_by_judge};
 pub use reproduced::{reproduced, reproduced_by_exit, unlike, without_files};
 
-/// What a tree came to.
+/// The result of building and testing a tree.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there are a handful of them, and most are of the large kind")]
 pub enum Tree {
-    /// It was built, and its tests were run.
+    /// It was built and its tests ran.
     Ran(Ran),
-    /// It could not be built: what the compiler said.
+    /// It could not be built; the compiler's output.
     NotBuilt(String),
 }
 
-/// What running the tests of a tree came to.
+/// The result of running the tests of a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// How the tests ended.
+    /// Test results.
     pub merged: Merged,
-    /// Why a run did not end well, if that is not because of tests: its exit, or a limit.
+    /// Why a run did not end well, if not because of tests: its exit, or a limit.
     pub trouble: Option<String>,
-    /// How a run ended that did not end with code 0, also where tests that failed are reason enough.
+    /// How a run ended with an exit code other than 0, even if failed tests explain it.
     pub exit: Option<String>,
-    /// What was printed, as far as it can say why something could not be loaded.
+    /// Output, as far as it can explain why something could not be loaded.
     pub said: String,
-    /// How long a run was allowed to take, if one was stopped for taking longer.
+    /// Time limit of a run, if one was stopped by it.
     pub hung: Option<String>,
-    /// Why a run that ended well told of no test: no report, an empty one, or one in another form.
+    /// Why a run that ended well reported no test: no report, an empty one, or another format.
     pub unread: Option<String>,
 }
 
 impl Ran {
-    /// By what the runner itself died, as far as it can be seen: then the tests that it had not come to are missing.
+    /// Returns what killed the runner, as far as that is visible. Then tests that it had not reached are missing.
     fn died(&self) -> Option<&'static str> {
         const SIGNS: [(&str, &str); 11] = [
             ("overflowed its stack", "a stack overflow"),
@@ -82,7 +82,7 @@ impl Ran {
     }
 }
 
-/// What was seen of a change.
+/// The runs behind a verdict on a change.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The base, as it is.
@@ -91,20 +91,20 @@ pub struct Seen {
     pub red: Tree,
     /// The change.
     pub green: Tree,
-    /// The names that the change adds to what is not a test.
+    /// Names that the change adds outside of tests.
     pub added: BTreeSet<String>,
-    /// The names whose declaration the change alters: functions with other parameters or types.
+    /// Names whose declaration the change alters: functions with different parameters or types.
     pub reshaped: BTreeSet<String>,
-    /// The tests that the change declares, by name, each with its file.
+    /// Tests that the change declares: name and file.
     pub declared: Vec<(String, String)>,
-    /// What is known of the tests that are not there any more.
+    /// What is known about tests that no longer exist.
     pub accounts: Accounts,
-    /// Files that the change adds with tests inside: without the change they are not there at all.
+    /// Files that the change adds with tests inside; without the change they don't exist.
     pub new_files: Vec<String>,
 }
 
 impl Seen {
-    /// Whether a test does not pass in any run with the change that is known to have passed before it.
+    /// Returns whether a test that is known to have passed before passes in no run with the change.
     pub fn blames_the_change(&self) -> bool {
         let (Tree::Ran(base), Tree::Ran(green)) = (&self.base, &self.green) else { return false };
         let is_new_failure =
@@ -113,31 +113,31 @@ impl Seen {
     }
 }
 
-/// What a test of the change was without it.
+/// The result of a test of the change without the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
     /// Red by an assertion.
     AssertRed,
-    /// Red by an exception or panic that was raised in the code under test, or by a crash of the runner.
+    /// Red by an exception or panic in the code under test, or by a crash of the runner.
     CrashRed,
-    /// The tests did not end in time without the change.
+    /// The tests did not end in time.
     TimeoutRed,
-    /// It did not come to an assertion, because something that the change adds was missing.
+    /// It reached no assertion, because something that the change adds was missing.
     Weak,
-    /// It broke for a reason that has nothing to do with what the change adds.
+    /// It broke for a reason unrelated to what the change adds.
     ErrorRed,
-    /// It could not be compiled, for a reason that has nothing to do with what the change adds.
+    /// It did not compile, for a reason unrelated to what the change adds.
     CompileRed,
     /// It passed.
     NeverRed,
-    /// It was not run: neither then nor now, or not then.
+    /// It did not run: without the change, or at all.
     NotRun,
-    /// With the change it passes in one run and fails in another.
+    /// With the change, it passes in one run and fails in another.
     Flaky,
 }
 
 impl How {
-    /// By which findings call it.
+    /// Returns the rule of its findings.
     pub fn rule(self) -> &'static str {
         match self {
             Self::AssertRed => "assert-red",
@@ -184,7 +184,7 @@ struct Judged {
     is_unfound: bool,
 }
 
-/// What follows from what was seen. The change stands if nothing in the evidence fails it.
+/// Draws the conclusions from the runs. The change is accepted if nothing in the evidence fails it.
 pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
     let mut evidence = Evidence::default();
     let Tree::Ran(green) = &seen.green else {
@@ -214,7 +214,7 @@ pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
     evidence
 }
 
-/// A report that contradicts itself, or what else the runner said, is refused as a whole.
+/// Rejects a report that contradicts itself or other output of the runner.
 pub fn refuse(results: &Results, evidence: &mut Evidence) {
     for doubt in &results.doubts {
         let what =
@@ -223,7 +223,7 @@ pub fn refuse(results: &Results, evidence: &mut Evidence) {
     }
 }
 
-/// Whether the runs on the change say anything at all.
+/// Returns whether the runs on the change are meaningful.
 fn is_sound(green: &Ran, evidence: &mut Evidence) -> bool {
     let results = &green.merged.results;
     let before = evidence.findings.len();
@@ -247,7 +247,8 @@ fn is_sound(green: &Ran, evidence: &mut Evidence) -> bool {
     evidence.findings.len() == before
 }
 
-/// Each test of the change: those that the base does not have, and those that turned red with the change's tests alone.
+/// Returns the tests of the change: those that the base does not have, and those that turned red with only the change's
+/// tests.
 fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
     let mut judged = Vec::new();
     let base = match &seen.base {
@@ -265,7 +266,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
             },
             Known::Skipped if is_new => (How::NotRun, "it is skipped".to_owned(), None),
             Known::Flaky if is_new => (How::Flaky, String::new(), None),
-            // What fails is told by the comparison.
+            // The comparison reports failures.
             Known::Skipped | Known::Flaky | Known::Red(_) | Known::Absent => continue,
         };
         judged.push(Judged { name: id.to_string(), how, detail, location, is_unfound: false });
@@ -289,7 +290,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
     };
     let now_passing = || green.merged.results.tests.keys().filter(|id| green.merged.of(id) == Known::Passed);
     if judged.is_empty() && now_passing().any(|id| lost(&id)) {
-        // Tests that were there before and now use something new: without the change none of them can be run.
+        // Existing tests that now use something new cannot run without the change.
         let unusable = match &seen.red {
             Tree::NotBuilt(said) => Some(not_built(seen, said)),
             Tree::Ran(red) => {
@@ -307,7 +308,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
     judged
 }
 
-/// What a test that passes with the change is without it. `None` if it is an old test that always passed.
+/// Returns the result of a passing test without the change; `None` if it is an old test that always passed.
 fn without(seen: &Seen, id: &TestId, is_new: bool) -> Option<(How, String, Option<Location>)> {
     let red = match &seen.red {
         Tree::NotBuilt(said) if is_new => {
@@ -331,7 +332,7 @@ fn without(seen: &Seen, id: &TestId, is_new: bool) -> Option<(How, String, Optio
     }
 }
 
-/// What a test that is red without the change shows.
+/// Classifies a test that is red without the change.
 fn of_red(seen: &Seen, case: &Case) -> (How, String) {
     let said = &case.message;
     if is_stub(said) {
@@ -340,18 +341,18 @@ fn of_red(seen: &Seen, case: &Case) -> (How, String) {
     match (case.outcome, &case.raised) {
         (Outcome::Failed, _) => (How::AssertRed, said.clone()),
         (_, Some(place)) => (How::CrashRed, format!("raised at {}:{}: {said}", place.path, place.line)),
-        // A file that only the change brings says nothing about its code, whatever that file is called.
+        // A missing file that only the change adds says nothing about the code, whatever its name.
         (_, None) if is_missing_file(said) => (How::ErrorRed, said.clone()),
         (_, None) if words::named(said, &seen.added).is_some() => {
             (How::Weak, format!("what it uses is new: {said}"))
         }
         (_, None) if is_fault_of_test(said) => (How::ErrorRed, said.clone()),
-        // The test ran and could not go on with what the code gave it: unwrap on an error, a field of nothing.
+        // The test ran and could not use what the code returned: unwrap on an error, a field of a null value.
         (_, None) => (How::Weak, format!("it broke at what the code returned: {said}")),
     }
 }
 
-/// Whether an error says that the test could not work at all, whatever the code under test does.
+/// Returns whether an error means that the test itself is broken, whatever the code under test does.
 pub(crate) fn is_fault_of_test(message: &str) -> bool {
     const SIGNS: [&str; 15] = [
         "NameError",
@@ -384,14 +385,14 @@ fn is_missing_file(message: &str) -> bool {
     SIGNS.iter().any(|sign| message.contains(sign))
 }
 
-/// Whether a test came to something that is declared and not done yet.
+/// Returns whether a test reached something that is declared but not implemented.
 fn is_stub(message: &str) -> bool {
     ["not yet implemented", "not implemented", "NotImplementedError", "unimplemented"]
         .iter()
         .any(|sign| message.contains(sign))
 }
 
-/// A new test that is not there without the change: its file could not be loaded, or is new as a whole.
+/// Classifies a new test that does not exist without the change: its file did not load, or is new.
 fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>) {
     let of_it = |what: &str| {
         id.suite == what || id.suite.starts_with(&format!("{what}.")) || what.ends_with(&id.suite)
@@ -402,7 +403,7 @@ fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>
     if let Some(why) = red.died() {
         return (How::CrashRed, format!("the runner died by {why}"), None);
     }
-    // A panic of Go ends its package, with the tests that come after it.
+    // In Go, a panic ends its package, including tests that come after it.
     let ends_package =
         |(other, case): &(&TestId, &Case)| other.suite == id.suite && case.message.contains("panic: ");
     if let Some((other, case)) = red.merged.results.red().find(ends_package) {
@@ -439,12 +440,13 @@ fn not_built(seen: &Seen, said: &str) -> (How, String) {
     (how, said.to_owned())
 }
 
-/// Whether an error speaks of something that the change adds, or of a function whose parameters or types it changes.
+/// Returns whether an error mentions something that the change adds, or a function whose parameters or types it
+/// changes.
 fn is_explained(seen: &Seen, errors: &str) -> bool {
     words::named(errors, &seen.added).is_some() || words::mismatched(errors, &seen.reshaped).is_some()
 }
 
-/// Whether a test only has another suite than before: its file was renamed.
+/// Returns whether only the suite of a test changed, because its file was renamed.
 fn is_moved(id: &TestId, base: &Merged, green: &Merged) -> bool {
     let same =
         |old: &&TestId| leaf(&old.name) == leaf(&id.name) && (old.name != id.name || old.suite != id.suite);
@@ -455,7 +457,7 @@ fn leaf(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// The verdict on the tests of the change as a whole.
+/// Draws the verdict on the tests of the change as a whole.
 fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
     let count = |how: How| judged.iter().filter(|test| test.how == how).count();
     evidence.figure("of the change", judged.len());
@@ -489,10 +491,10 @@ fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
     }
     for test in judged {
         let weight = match (test.how, red) {
-            // A flaky test is never the reason to reject, as it is never one to accept; the comparison has named it.
+            // A flaky test neither rejects nor accepts a change; the comparison has reported it.
             (How::AssertRed | How::Flaky, _) => continue,
             (How::CrashRed | How::TimeoutRed, _) => Weight::Noted,
-            // A test that nobody runs is worse than one that was never red.
+            // A test that nothing runs is worse than one that was never red.
             (How::NotRun, Red::Some) if test.is_unfound => Weight::Fails,
             (How::Weak, _) if weak == Weak::Allow => Weight::Noted,
             (_, Red::Every) => Weight::Fails,

@@ -1,9 +1,10 @@
-//! Neighbours of a test's inputs: whether a change is right for more than the very values of its tests.
+//! Tries tests with neighbouring input values, to check that a change is right for more than the exact values of its
+//! tests.
 //!
-//! Code that compares its input with a value of a test passes that test and nothing else. Such a condition has many forms, so
-//! it is not looked for alone: where code of a change asks for a value that a test uses, the test is copied with other
-//! values in its place, and the copies run without the change and with it. If the change makes no difference to any of
-//! them, it is about that one value.
+//! Code that compares its input with a test's value passes that test and is otherwise wrong. Such a condition has many
+//! forms, so reading the code is not enough: if new code checks for a value that a test uses, copies of the test with
+//! other values run without and with the change. If the change makes no difference to any copy, the code is made for
+//! that one value.
 
 mod literal;
 
@@ -19,70 +20,71 @@ use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 use crate::results::{Case as Ended, Known, Merged, Outcome, TestId};
 
-/// Values of tests that are tried in one change.
+/// Maximum number of values to try per change.
 const MOST_VALUES: usize = 8;
 
-/// Copies of tests that are made for one change.
+/// Maximum number of test copies per change.
 const MOST_COPIES: usize = 60;
 
-/// Other values that must have been tried before anything is said about one.
+/// Minimum number of other values to try before drawing a conclusion.
 const FEWEST: usize = 2;
 
-/// The same, if the code gives the value.
+/// The same, if the code returns the value.
 const FEWEST_GIVEN: usize = 3;
 
-/// Values that a test asks with and that are tried, for one that the code gives.
+/// Maximum number of a test's inputs to try for one value that the code returns.
 const MOST_QUESTIONS: usize = 5;
 
-/// A file of a change that is not a test, before and after.
+/// A non-test file of a change, before and after.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// Its text before; empty if it is new.
+    /// Text before; empty if it is new.
     pub old: String,
-    /// Its text after.
+    /// Text after.
     pub new: String,
 }
 
-/// Tests with copies of some of them.
+/// Test files with copies of some tests.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The files that have copies, by path.
+    /// Files with copies: path and text.
     pub files: Vec<(String, String)>,
     asked: Vec<Asked>,
 }
 
-/// A value of a test that new code asks for.
+/// A value of a test that new code checks for.
 #[derive(Clone, Debug)]
 struct Asked {
     value: String,
     path: String,
     line: u32,
-    /// The number of the copy that changes nothing.
+    /// Number of the unchanged copy.
     control: usize,
-    /// The numbers of the others, each with what stands in place of a value.
+    /// Numbers of the other copies, each with its replacement value.
     copies: Vec<(usize, String)>,
-    /// Whether the code gives the value, and the others are those that the test asks with.
+    /// Whether the code returns the value; then the copies replace the test's inputs.
     is_given: bool,
 }
 
 /// A value of a test that code is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Special {
-    /// The value.
+    /// Value.
     pub value: String,
-    /// The file of the code that asks for it.
+    /// Code file that checks for it.
     pub path: String,
-    /// The line there.
+    /// Line in it.
     pub line: u32,
     /// Values for which the change makes no difference.
     pub tried: Vec<String>,
-    /// Whether the code gives the value, and does not ask for it.
+    /// Whether the code returns the value instead of checking for it.
     pub is_given: bool,
 }
 
-/// Copies of the tests that `turned` by the change, for each value that its code asks for. `None` if there is nothing to try.
+/// Plans copies of the tests that `turned` with the change, for each value that its code checks for. Returns `None` if
+/// there is nothing to try.
 pub fn plan(code: &[Code], tests: &[(String, String)], turned: &[String], task: &str) -> Option<Plan> {
     let new: Vec<(String, Found)> = code.iter().flat_map(new_values).collect();
     let asks: Vec<(String, Found)> = new.iter().filter(|(_, found)| found.is_asked).cloned().collect();
@@ -121,14 +123,14 @@ pub fn plan(code: &[Code], tests: &[(String, String)], turned: &[String], task: 
     (!plan.asked.is_empty()).then_some(plan)
 }
 
-/// The tests of a file that turned by the change, and that can be copied as they stand.
+/// Returns the tests of a file that turned with the change and can be copied unchanged.
 fn of_change(language: Language, source: &Source, turned: &[String]) -> Vec<Case> {
     let all = cases(language, source);
     let is_inside = |case: &Case| {
         all.iter().any(|other| other.whole.start < case.whole.start && case.whole.end <= other.whole.end)
     };
     let stores = |case: &Case| {
-        // A snapshot is filed under the name of its test: a copy has none.
+        // Snapshots are stored under the name of their test, so a copy has none.
         source.text.get(case.whole.clone()).is_none_or(|text| text.to_lowercase().contains("snapshot"))
     };
     let is_turned = |case: &Case| turned.iter().any(|called| is_called(called, &case.name));
@@ -140,7 +142,7 @@ fn of_change(language: Language, source: &Source, turned: &[String]) -> Vec<Case
 struct Copier<'a> {
     source: &'a Source,
     case: &'a Case,
-    /// The number of the copy that changes nothing, once there is one.
+    /// Number of the unchanged copy, once there is one.
     control: Option<usize>,
     number: &'a mut usize,
     copies: &'a mut Vec<(usize, String)>,
@@ -165,8 +167,8 @@ impl Copier<'_> {
         self.control
     }
 
-    /// Copies with other values of one, each. Texts that the code knows `as_well` are others in the same way, or a test with two such texts
-    /// would still turn by the second.
+    /// Adds one copy for each replacement of a value. Texts that the code knows `as_well` are replaced in the same way,
+    /// because a test with two such texts would still turn by the second.
     fn others(&mut self, used: &[Found], value: &Other, as_well: &[Other]) -> Vec<(usize, String)> {
         let others = value.variants.iter().enumerate();
         let made = others.filter_map(|(index, other)| {
@@ -182,7 +184,7 @@ impl Copier<'_> {
         made.collect()
     }
 
-    /// Adds copies for each value of the test that the code asks for. Returns whether there is one.
+    /// Adds copies for each value of the test that the code checks for. Returns whether there is one.
     fn asked(&mut self, asks: &[(String, Found)], task: &str, plan: &mut Plan) -> bool {
         let used = literals(self.source, self.case.whole.clone());
         let mut seen: BTreeSet<String> = BTreeSet::new();
@@ -213,8 +215,8 @@ impl Copier<'_> {
         known
     }
 
-    /// Adds copies with other questions, for one value of the test that the code gives: it may know the answer by heart.
-    /// A table that has the question as well, in whatever form, is one of the project.
+    /// Adds copies with other inputs for a value that the code returns, because it may be hard-coded. A table that also
+    /// contains the input, in any form, is data of the project.
     fn given(&mut self, (gives, lines): (&[(String, Found)], &str), plan: &mut Plan) {
         let mut used = literals(self.source, self.case.whole.clone());
         used.retain(|value| value.raw != self.case.name);
@@ -243,14 +245,14 @@ impl Copier<'_> {
     }
 }
 
-/// What can stand in the place of a value of a test.
+/// Replacements for a value of a test.
 struct Other {
     raw: String,
     variants: Vec<String>,
 }
 
 impl Other {
-    /// Others of a value, or of the part of it that code asks for.
+    /// Returns replacements for a value, or for the part of it that code checks for.
     fn of(value: &Found, part: Option<&Found>) -> Self {
         let variants = match part {
             Some(part) => {
@@ -263,8 +265,8 @@ impl Other {
     }
 }
 
-/// Whether code asks for a part of a text, and knows no more there than the test has: `{"bücher": …}` for `ann@bücher.example`. A
-/// table with other entries beside it is one of the project.
+/// Returns whether code checks for a part of a text and knows only what the test has: `{"bücher": …}` for
+/// `ann@bücher.example`. A table with further entries is data of the project.
 fn is_part(ask: &Found, value: &Found, asks: &[(String, Found)], used: &[Found]) -> bool {
     let (Value::Text(part), Value::Text(whole)) = (&ask.value, &value.value) else { return false };
     let is_known = |text: &str| used.iter().any(|it| it.raw.to_lowercase().contains(&text.to_lowercase()));
@@ -272,7 +274,7 @@ fn is_part(ask: &Found, value: &Found, asks: &[(String, Found)], used: &[Found])
     lines.sort_unstable();
     let near = |at: u32, line: u32| at.abs_diff(line) <= 1;
     let mut block: BTreeSet<u32> = BTreeSet::from([ask.line]);
-    // Forwards, then backwards: lines that follow each other.
+    // Forwards, then backwards: consecutive lines.
     for (line, _) in lines.iter().chain(lines.iter().rev()) {
         if block.iter().any(|at| near(*at, *line)) {
             block.insert(*line);
@@ -284,7 +286,7 @@ fn is_part(ask: &Found, value: &Found, asks: &[(String, Found)], used: &[Found])
         && lines.iter().filter(|(line, _)| block.contains(line)).all(|(_, text)| is_known(text))
 }
 
-/// The lines of code that only the change has.
+/// Returns the lines of code that only the change has.
 fn new_lines(code: &[Code]) -> String {
     let mut lines = String::new();
     for file in code {
@@ -297,12 +299,12 @@ fn new_lines(code: &[Code]) -> String {
     lines
 }
 
-/// Whether a value is a small number, which code asks for in many ways.
+/// Returns whether a value is a small number, which code checks for in many ways.
 fn is_small(found: &Found) -> bool {
     matches!(found.value, Value::Number(number) if number < 10.0)
 }
 
-/// A test with another name and with some of its values replaced.
+/// Returns a test with another name and some replaced values.
 fn rewritten(
     source: &Source,
     case: &Case,
@@ -321,7 +323,7 @@ fn rewritten(
     renamed(&text, &case.name, &tag(number))
 }
 
-/// A copy of a test, with a tag behind its name, as it stands after the test itself.
+/// Returns a copy of a test with a tag after its name, to be placed after the test.
 pub(super) fn renamed(test: &str, called: &str, tag: &str) -> Option<String> {
     let named = name(test, called)?;
     let is_title = called.contains(' ') || test[..named.start].ends_with(['"', '\'', '`']);
@@ -332,7 +334,7 @@ pub(super) fn renamed(test: &str, called: &str, tag: &str) -> Option<String> {
     Some(format!("{before}{text}\n"))
 }
 
-/// Where a test's name stands: before its parameters, or as the title in a call.
+/// Returns the range of a test's name: before its parameters, or as the title in a call.
 fn name(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
     let ends = |at: usize| {
         let rest = text[at + name.len()..].trim_start();
@@ -343,12 +345,12 @@ fn name(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
     found.map(|at| at..at + name.len())
 }
 
-/// By which a copy is known in a report.
+/// Returns the tag that identifies a copy in a report.
 fn tag(number: usize) -> String {
     format!("nb{number}q")
 }
 
-/// The values that the code of a change has and did not have before.
+/// Returns the values that the code of a change has and did not have before.
 fn new_values(code: &Code) -> Vec<(String, Found)> {
     let read = |text: &str| -> Vec<Found> {
         match Language::of(&code.path) {
@@ -374,7 +376,7 @@ fn new_values(code: &Code) -> Vec<(String, Found)> {
     new.into_iter().map(|found| (code.path.clone(), found)).collect()
 }
 
-/// The values that the change is made for, as the copies say that ran without it and with it.
+/// Returns the values that the change is made for, according to the copies' results without and with it.
 pub fn special(plan: &Plan, without: &Merged, with: &Merged) -> Vec<Special> {
     let mut found = Vec::new();
     for asked in &plan.asked {
@@ -388,12 +390,12 @@ pub fn special(plan: &Plan, without: &Merged, with: &Merged) -> Vec<Special> {
         let mut differs = false;
         for (number, other) in &asked.copies {
             let (mut before, mut now) = (of_copy(without, *number), of_copy(with, *number));
-            // Rows that the copy did not change have the names that they have in the control.
+            // Rows that a copy did not change have the same names as in the control.
             if now.keys().any(|row| !control.contains_key(row)) {
                 now.retain(|row, _| !control.contains_key(row));
                 before.retain(|row, _| !control.contains_key(row));
             }
-            // The code gave the value that was replaced: it was what the test expects, and not what it asks with.
+            // The replaced value is what the code returned: the test's expectation, not its input.
             let is_answer =
                 !asked.is_given && now.values().flatten().any(|said| has_word(said, &asked.value));
             if now.is_empty() || before.is_empty() || is_answer {
@@ -411,14 +413,14 @@ pub fn special(plan: &Plan, without: &Merged, with: &Merged) -> Vec<Special> {
     found
 }
 
-/// How the tests of a copy ended, by their names without its tag: what each said if it failed.
+/// The results of a copy's tests, by name without its tag: the message of each that failed.
 type Copies = BTreeMap<String, Option<String>>;
 
 fn of_copy(merged: &Merged, number: usize) -> Copies {
     let tag = tag(number);
     let of_it = |id: &&TestId| id.name.contains(&tag);
     let ended = |id: &TestId| match merged.of(id) {
-        // The copy itself does not work with the other value: nothing is known of the code.
+        // The copy itself does not work with the other value, so it shows nothing about the code.
         Known::Red(case) if is_of_test(case) => None,
         Known::Red(case) => Some(Some(essence(&case.message).replace(&tag, ""))),
         Known::Passed => Some(None),
@@ -428,7 +430,7 @@ fn of_copy(merged: &Merged, number: usize) -> Copies {
     all.filter_map(|id| Some((id.name.replace(&tag, ""), ended(id)?))).collect()
 }
 
-/// Whether a copy broke by an error of its own: raised neither in the code under test nor at what that returned.
+/// Returns whether a copy failed by its own error, raised neither in the code under test nor by its result.
 fn is_of_test(case: &Ended) -> bool {
     static ERROR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception))\b"));
     const AT_RESULT: [&str; 9] = [
@@ -448,7 +450,7 @@ fn is_of_test(case: &Ended) -> bool {
         && name.is_some_and(|name| !AT_RESULT.contains(&name.as_str()))
 }
 
-/// What a failure says, without where it was raised: the same for code that does the same.
+/// Returns a failure's message without its location: equal for code that behaves the same.
 fn essence(message: &str) -> String {
     static PLACE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -457,7 +459,7 @@ fn essence(message: &str) -> String {
     });
     static FRAME: LazyLock<Regex> =
         LazyLock::new(|| pattern(r#"^\s*(at \S+|File ".*|❯ .*|goroutine \d+.*|stack backtrace.*|\d+: .*)$"#));
-    // pytest shows the code around a failure, and marks what failed.
+    // pytest shows the code around a failure and marks the failing line.
     let marked: Vec<&str> = message.lines().filter(|line| line.starts_with("E  ")).collect();
     let lines: Vec<&str> = if marked.is_empty() {
         message.lines().take_while(|line| !FRAME.is_match(line)).collect()
@@ -467,7 +469,7 @@ fn essence(message: &str) -> String {
     PLACE.replace_all(&lines.join("\n"), "").into_owned()
 }
 
-/// Whether a text has a word, and not only a longer one.
+/// Returns whether a text contains a word as a whole.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '.';
     text.match_indices(word).any(|(at, _)| {
@@ -476,7 +478,7 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 impl Found {
-    /// Whether code that asks for this value may ask for that one of a test.
+    /// Returns whether code that checks for this value may check for that one of a test.
     fn is_about(&self, other: &Found) -> bool {
         match (&self.value, &other.value) {
             (Value::Number(a), Value::Number(b)) => {

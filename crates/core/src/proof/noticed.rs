@@ -1,9 +1,9 @@
-//! Whether the tests of a change look at what the change does: its new code is broken on purpose, and one of its own tests must
-//! fail.
+//! Checks whether the tests of a change look at what the change does: its new code is broken on purpose, and one of its
+//! own tests must fail.
 //!
-//! A test can be red without a change and green with it and still ask nothing: it calls a new function and looks at the length of
-//! what comes back, or at a stand-in. What changed functions return is the first thing to break. A change whose own tests
-//! never look at that is not proven by them.
+//! A test can be red without a change and green with it and still check nothing: it calls a new function and looks only
+//! at the length of the result, or at a mock. The results of changed functions are broken first. If the change's own
+//! tests never notice, they don't prove it.
 
 mod apart;
 mod lines;
@@ -29,37 +29,37 @@ pub use apart::{Alone, Apart, apart};
 pub use lines::changed;
 pub(super) use lines::kept;
 
-/// The most places that are broken in one file.
+/// Maximum number of places to break in one file.
 const MOST: usize = 200;
 
-/// How many lines are named.
+/// Maximum number of named lines.
 const NAMED: usize = 5;
 
-/// A file of a change that is not a test, before and after.
+/// A non-test file of a change, before and after.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// Its text before; empty if it is new.
+    /// Text before; empty if it is new.
     pub old: String,
-    /// Its text after.
+    /// Text after.
     pub new: String,
 }
 
 /// Ways to break what a change adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// What changed lines return is a little off.
+    /// Changed lines return slightly wrong values.
     Results,
-    /// Whatever changed functions return is another value, changed conditions are turned around, changed statements left out.
+    /// Changed functions return other values, changed conditions are inverted, and changed statements removed.
     Everything,
 }
 
 impl Way {
-    /// All of them, the most telling first.
+    /// All ways, the most telling first.
     pub const ALL: [Self; 2] = [Self::Results, Self::Everything];
 
-    /// In the names of files.
+    /// Returns the name for file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Results => "results",
@@ -67,7 +67,7 @@ impl Way {
         }
     }
 
-    /// What is said of it.
+    /// Returns the description.
     pub fn words(self) -> &'static str {
         match self {
             Self::Results => "what the new code returns is wrong",
@@ -81,23 +81,23 @@ impl Way {
 /// The code of a change, broken in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mutant {
-    /// The files, by path.
+    /// Files: path and text.
     pub files: Vec<(String, String)>,
-    /// Where.
+    /// Broken locations.
     pub places: Vec<Location>,
-    /// Whether every function that the change touches is broken, and whatever it does elsewhere. If not, what tests look at may be
-    /// what was left alone.
+    /// Whether every function that the change touches is broken, and everything that it changes elsewhere. If not,
+    /// tests may look at the part that works.
     pub is_whole: bool,
 }
 
 pub(super) type Edit = (Range<usize>, String);
 
-/// The code of a change, broken in one way where the change touched it. `None` if there is nothing to break.
+/// Breaks the code of a change in one way, where the change touched it. Returns `None` if there is nothing to break.
 pub fn mutant(code: &[Code], way: Way) -> Option<Mutant> {
     let mut mutant = Mutant { is_whole: true, ..Mutant::default() };
     for file in code {
         let Some(language) = Language::of(&file.path) else {
-            // Data, a template, a script: nobody knows what it does.
+            // Data, templates and scripts: their effect is unknown.
             mutant.is_whole = false;
             continue;
         };
@@ -105,7 +105,7 @@ pub fn mutant(code: &[Code], way: Way) -> Option<Mutant> {
         let source = Source::new(language, file.new.clone());
         let touched = Touched::of(language, &source, &changed);
         let edits = edits(language, &file.path, &source, (&changed, &touched), way);
-        // Where lines only went away nothing can be broken.
+        // Removed lines cannot be broken.
         mutant.is_whole &= edits.len() <= MOST && !changed.is_empty() && touched.are_broken(&source, &edits);
         if edits.is_empty() || edits.len() > MOST {
             continue;
@@ -119,7 +119,7 @@ pub fn mutant(code: &[Code], way: Way) -> Option<Mutant> {
     (!mutant.files.is_empty()).then_some(mutant)
 }
 
-/// A text with edits made in it.
+/// Applies edits to a text.
 pub(super) fn applied(text: &str, edits: Vec<Edit>) -> String {
     let mut out = text.to_owned();
     for (at, new) in edits.into_iter().rev() {
@@ -128,7 +128,7 @@ pub(super) fn applied(text: &str, edits: Vec<Edit>) -> String {
     out
 }
 
-/// What breaks these lines in one way, in order. Tests inside of a file are left alone.
+/// Returns edits that break these lines in one way, in order. Leaves tests in the file alone.
 fn edits(
     language: Language,
     path: &str,
@@ -142,7 +142,7 @@ fn edits(
             let mut edits = offs::results(language, path, source, &touched.lines(source), Off::Whole);
             edits.extend(conditions(language, source, changed));
             edits.extend(offs::fields(language, path, source, changed));
-            // A variable of Go that nothing reads does not compile.
+            // Go does not compile unused variables.
             if language != Language::Go {
                 edits.extend(statements(language, source, changed));
             }
@@ -153,7 +153,7 @@ fn edits(
     in_order(language, source, edits)
 }
 
-/// What breaks one line, for whoever breaks single places: the result in it, or the condition.
+/// Returns edits that break one line: its result or its condition.
 pub(super) fn of_line(language: Language, path: &str, source: &Source, line: u32) -> [Vec<Edit>; 2] {
     let one: BTreeSet<u32> = [line].into();
     [
@@ -168,7 +168,7 @@ fn in_order(language: Language, source: &Source, mut edits: Vec<Edit>) -> Vec<Ed
         !tests.iter().any(|test| test.start < at.end.max(at.start + 1) && at.start < test.end)
     });
     edits.sort_by_key(|(at, _)| (at.start, at.end));
-    // Where one lies within another, the outer one stays.
+    // Of nested edits, keep the outer one.
     let mut end = 0;
     edits.retain(|(at, _)| {
         let stays = at.start >= end;
@@ -180,12 +180,12 @@ fn in_order(language: Language, source: &Source, mut edits: Vec<Edit>) -> Vec<Ed
     edits
 }
 
-/// Whether one of the tests fails, or is not there any more, on code that is broken.
+/// Returns whether one of the tests fails, or no longer exists, on broken code.
 pub fn is_noticed(tests: &BTreeSet<TestId>, broken: &Merged) -> bool {
     tests.iter().any(|id| broken.of(id) != Known::Passed)
 }
 
-/// Conditions, turned around.
+/// Inverts conditions.
 fn conditions(language: Language, source: &Source, changed: &BTreeSet<u32>) -> Vec<Edit> {
     static IF: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:el)?if\b[ \t]*"));
     static DETECTS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^if\s+__name__\b"));
@@ -194,7 +194,7 @@ fn conditions(language: Language, source: &Source, changed: &BTreeSet<u32>) -> V
     for found in IF.find_iter(&source.bare) {
         let line = source.line_of(found.start());
         let head = source.bare.get(source.line(line)).unwrap_or_default().trim_start();
-        // Behind something else it is a part of an expression.
+        // After something else, it is part of an expression.
         let begins =
             ["if", "elif", "} else if", "else if", "}else if"].iter().any(|word| head.starts_with(word));
         if !changed.contains(&line) || !begins || DETECTS.is_match(head) {
@@ -241,7 +241,7 @@ fn conditions(language: Language, source: &Source, changed: &BTreeSet<u32>) -> V
     edits
 }
 
-/// Where the head of a condition ends, in the same line.
+/// Returns the end of a condition's head, on the same line.
 fn head_end(source: &Source, start: usize, end: u8) -> Option<usize> {
     let bytes = source.bare.as_bytes();
     let mut at = start;
@@ -255,7 +255,7 @@ fn head_end(source: &Source, start: usize, end: u8) -> Option<usize> {
     }
 }
 
-/// Statements of one line that do something: calls whose result nobody takes, and sums.
+/// Removes one-line statements with an effect: calls whose result is unused, and sums.
 fn statements(language: Language, source: &Source, changed: &BTreeSet<u32>) -> Vec<Edit> {
     static CALL: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"^(?:await\s+|self\.|this\.)*[\w.:]+\(.*\)\??;?$"));
@@ -285,7 +285,7 @@ fn statements(language: Language, source: &Source, changed: &BTreeSet<u32>) -> V
         {
             continue;
         }
-        // One that goes on behind or before is a part of another.
+        // A statement that continues on neighbouring lines is part of another one.
         let before = previous(source, *line);
         if before.ends_with(['(', ',', '[', '=', '+', '.', '|', '&']) || bare.starts_with('.') {
             continue;
@@ -300,7 +300,7 @@ fn statements(language: Language, source: &Source, changed: &BTreeSet<u32>) -> V
     edits
 }
 
-/// The line before, without blanks at its end.
+/// Returns the line before, without trailing blanks.
 fn previous(source: &Source, line: u32) -> String {
     let mut number = line;
     while number > 1 {
@@ -313,7 +313,7 @@ fn previous(source: &Source, line: u32) -> String {
     String::new()
 }
 
-/// Where an expression ends that is returned.
+/// Returns the end of a returned expression.
 pub(super) fn expression_end(language: Language, source: &Source, start: usize) -> Option<usize> {
     broken::expression_end(language, source, start)
 }

@@ -1,9 +1,9 @@
-//! Phases: the tests of a change and the stubs that they need are committed first, the implementation after them.
+//! Phases: a change commits its tests and the stubs that they need first, and the implementation afterwards.
 //!
-//! Then the state in which the tests must be red is a commit of the change itself, in which they compile, so that also the
-//! tests of something new fail by an assertion. In return the tests are locked: each is at the end what it was when
-//! it was red. And the commits of the first phase add to the code and take nothing from it, or they could make a test red by
-//! breaking what it is about.
+//! Then the state in which the tests must be red is a commit of the change itself. The tests compile there, so even
+//! tests of new functions fail by an assertion. In return the tests are locked: each must be the same at the end as
+//! when it was red. Commits of the first phase may only add code; otherwise they could make a test red by breaking its
+//! subject.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::check::source::{Language, Source};
 
 use super::inline;
 
-/// By which a commit says that it belongs to the first phase, in a line of its message.
+/// Marks a commit of the first phase, as a line of its message.
 pub const MARK: &str = "Phase: test";
 
-/// A test that is not what it was when it was red.
+/// A test that changed after it was red.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlocked {
-    /// Its name; of a file without tests that we know of, nothing.
+    /// Its name; `None` for a file in which no test is found.
     pub name: Option<String>,
-    /// Where it was, in the file as it was then.
+    /// Its line in the earlier file.
     pub line: u32,
     /// What happened to it.
     pub how: How,
@@ -29,24 +29,26 @@ pub struct Unlocked {
 /// What happened to a locked test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It says something else.
+    /// Its text changed.
     Changed,
-    /// It is not there any more.
+    /// It no longer exists.
     Gone,
 }
 
-/// Whether a commit with this message belongs to the first phase.
+/// Returns whether a commit with this message belongs to the first phase.
 pub fn is_first(message: &str) -> bool {
     message.lines().any(|line| line.trim_end().eq_ignore_ascii_case(MARK))
 }
 
-/// The last commit of the first phase, of the commits of a change with the oldest first; those that do not say so end it.
+/// Returns the last commit of the first phase. `commits` are those of a change, oldest first; the first one without the
+/// mark ends the phase.
 pub fn last_of_first<'a, T>(commits: impl IntoIterator<Item = (T, &'a str)>) -> Option<T> {
     commits.into_iter().take_while(|(_, message)| is_first(message)).map(|(id, _)| id).last()
 }
 
-/// What of a file's tests is not as it was. `then` is the file when they were red, `now` at the end. `whole` says whether
-/// the file belongs to the tests as a whole: then, if no test is found in it, it is data of tests, and must be the same.
+/// Returns the tests of a file that changed. `then` is the file when they were red, `now` at the end. `whole` says
+/// whether the whole file belongs to the tests: then a file in which no test is found is test data and must be the
+/// same.
 pub fn unlocked(path: &str, then: &str, now: Option<&str>, whole: Belongs) -> Vec<Unlocked> {
     let before = texts(path, then);
     if before.is_empty() {
@@ -72,11 +74,11 @@ pub fn unlocked(path: &str, then: &str, now: Option<&str>, whole: Belongs) -> Ve
 pub enum Belongs {
     /// All of it.
     Whole,
-    /// Only the tests that are inside.
+    /// Only the tests in it.
     InPart,
 }
 
-/// The text of each test by its name; those of the same name are told apart by their order.
+/// Returns the text of each test by name; tests of the same name are numbered.
 fn texts(path: &str, text: &str) -> BTreeMap<(String, usize), (u32, String)> {
     let Some(language) = Language::of(path) else { return BTreeMap::new() };
     let source = Source::new(language, text.to_owned());
@@ -91,7 +93,7 @@ fn texts(path: &str, text: &str) -> BTreeMap<(String, usize), (u32, String)> {
     all
 }
 
-/// Whether a file only grew: every line of its code that was there is there still, in the same order.
+/// Returns whether a file only grew: every line of its code still exists, in the same order.
 pub fn only_adds(path: &str, old: &str, new: Option<&str>) -> bool {
     let Some(new) = new else { return false };
     let code = |text: &str| match Language::of(path) {

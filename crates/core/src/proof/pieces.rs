@@ -1,4 +1,4 @@
-//! The code of a file outside of its tests, in pieces: which declare something for others, and which act by themselves.
+//! Splits the code of a file outside of tests into pieces: declarations for others, and code that runs by itself.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::check::cases::{Case, cases};
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
 
-/// The code outside of tests, in pieces that begin at the first column, without what is imported.
+/// Returns the code outside of tests in pieces that start at the first column, without imports.
 pub(super) fn rest(source: &Source, tests: &[Case]) -> Vec<String> {
     static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r#"^(import\b|from\b|use\b|package\b|pub use\b|const\s.*\brequire\(|"|\)|\}\s*from\b)"#)
@@ -44,7 +44,7 @@ pub(super) fn rest(source: &Source, tests: &[Case]) -> Vec<String> {
     items
 }
 
-/// A range without its comments.
+/// Returns a range without its comments.
 fn bare(source: &Source, range: std::ops::Range<usize>) -> String {
     let text = source.text.get(range.clone()).unwrap_or_default();
     text.char_indices()
@@ -53,7 +53,7 @@ fn bare(source: &Source, range: std::ops::Range<usize>) -> String {
         .collect()
 }
 
-/// Whether a piece of code declares something that nobody uses unless they say so.
+/// Returns whether a piece only declares something, without effect on code that does not use it.
 pub(super) fn is_declaration(item: &str) -> bool {
     static DECLARES: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -68,7 +68,8 @@ pub(super) fn is_declaration(item: &str) -> bool {
     DECLARES.is_match(item) && !ACTS.is_match(item)
 }
 
-/// Whether a file declares functions and values for others and does nothing itself: it has no test, and asserts nothing where it stands.
+/// Returns whether a file only declares functions and values for others: it has no test, and no assertion at its top
+/// level.
 pub(super) fn only_declares(language: Language, text: &str) -> bool {
     let source = Source::new(language, text.to_owned());
     let is_function = |item: &str| item.contains("=>") || item.contains("function");

@@ -1,7 +1,7 @@
-//! What stands in the place of what a test expected before, and whether the task asks for it.
+//! Finds the replacements of values that a test expected, and checks whether the task asks for them.
 //!
-//! A test that the new code fails as it was may be written anew: if the task wants another answer, to the same question. An answer of
-//! which the task says nothing was taken from the code, and a question that is gone has no answer at all.
+//! An old test that the new code fails may be rewritten if the task wants another answer to the same question. An
+//! answer that the task does not mention was taken from the code, and a removed question has no answer at all.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,13 +12,13 @@ use super::turned::TestFile;
 use crate::check::outline::literals;
 use crate::pattern::pattern;
 
-/// Lines of a file that are looked at on each side.
+/// Maximum number of lines of a file to compare on each side.
 const MOST_LINES: usize = 1_000;
 
-/// A word of a text is known by so many of its first letters.
+/// Number of letters that identify a word.
 const STEM: usize = 5;
 
-/// The values that only one side of some lines has.
+/// Values in the lines that only one side has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
     gone: BTreeSet<String>,
@@ -36,7 +36,7 @@ impl Replaced {
         self.add(old, new, whole);
     }
 
-    /// Adds code of tests: its values are what is written in it as a number or a text.
+    /// Adds test code: its values are number and text literals.
     pub(super) fn add_code(&mut self, old: &str, new: &str) {
         self.add(old, new, |line| literals(line).iter().flat_map(|text| tokens(text)).collect());
     }
@@ -55,7 +55,7 @@ impl Replaced {
         }
     }
 
-    /// Both, as one.
+    /// Returns both combined.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self {
             gone: self.gone.union(&other.gone).cloned().collect(),
@@ -64,13 +64,13 @@ impl Replaced {
         }
     }
 
-    /// The lines that only one side has.
+    /// Returns the lines that only one side has.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether values are gone and none of those that came in their place is one of the task. Where the task speaks of numbers others may
-    /// follow from them, unless it says that the rest stays as it is.
+    /// Returns whether values are gone and the task mentions none of their replacements. If the task contains numbers,
+    /// other values may follow from them, unless it says that the rest stays the same.
     pub(super) fn is_unasked(&self, task: &str) -> bool {
         let mut come = self.come.difference(&self.gone).peekable();
         if self.gone.is_subset(&self.come) || come.peek().is_none() {
@@ -86,7 +86,7 @@ impl Replaced {
     }
 }
 
-/// Whether a task says that whatever it does not name stays as it is.
+/// Returns whether a task says that everything it does not name stays the same.
 fn keeps_rest(task: &str) -> bool {
     static STAYS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -96,7 +96,8 @@ fn keeps_rest(task: &str) -> bool {
     STAYS.is_match(task)
 }
 
-/// Whether a token that a task has says something. Short words and the signs of prose are in every text, unless it quotes them.
+/// Returns whether a token of a task is significant. Short words and punctuation are in every text, unless the task
+/// quotes them.
 fn is_telling(token: &str, task: &str) -> bool {
     let is_sign = !token.starts_with(char::is_alphanumeric);
     let quoted = || ["`", "\"", "'"].iter().any(|mark| task.contains(&format!("{mark}{token}{mark}")));
@@ -107,7 +108,7 @@ fn is_telling(token: &str, task: &str) -> bool {
     }
 }
 
-/// The numbers, words and signs of a text, in small letters. Numbers that are written as words count as both.
+/// Returns the lower-case numbers, words and punctuation of a text. Numbers written as words count as both.
 fn tokens(text: &str) -> impl Iterator<Item = String> {
     static TOKEN: LazyLock<Regex> =
         LazyLock::new(|| pattern(r#"\d+(?:\.\d+)?|\p{Alphabetic}+|[^\w\s"'.,()\[\]{}\\]"#));
@@ -127,8 +128,8 @@ fn stem(token: &str) -> String {
     if is_word { token.chars().take(STEM).collect() } else { token.to_owned() }
 }
 
-/// Lines of a test as it was whose question no line asks any more: rows of which not one value is left, and assertions about something
-/// that the test still has and does not look at. `now` is the same test as it is.
+/// Returns lines of an old test whose question no line of the new one asks: rows of which no value is left, and
+/// assertions about something that the test still has but no longer checks. `now` is the new test.
 pub(super) fn dropped(was: &str, now: Option<&str>, files: &Files) -> Vec<String> {
     let new: BTreeSet<String> = files.new.difference(&files.old).flat_map(|line| cells(line)).collect();
     let mut found = Vec::new();
@@ -142,7 +143,7 @@ pub(super) fn dropped(was: &str, now: Option<&str>, files: &Files) -> Vec<String
     found
 }
 
-/// The lines of all files of tests, as they were and as they are.
+/// Lines of all test files, before and after.
 pub(super) struct Files {
     old: BTreeSet<String>,
     new: BTreeSet<String>,
@@ -161,7 +162,7 @@ fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The values of a line; several of them may stand in one text, as in the rows of a table.
+/// Returns the values of a line; one text may contain several, as in the rows of a table.
 fn cells(line: &str) -> impl Iterator<Item = String> {
     let all = literals(line);
     all.into_iter()
@@ -169,7 +170,8 @@ fn cells(line: &str) -> impl Iterator<Item = String> {
         .filter(|cell| !cell.is_empty())
 }
 
-/// Whether a line asserts something about a name that a test still has, while none of its assertions is about that name any more.
+/// Returns whether a line asserts something about a name that the test still has, while none of its assertions uses
+/// that name any more.
 fn is_unlooked(line: &str, now: &str) -> bool {
     static ABOUT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(

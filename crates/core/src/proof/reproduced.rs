@@ -1,4 +1,4 @@
-//! Whether tests show a defect: they are red by an assertion on code that is as it was, every time.
+//! Checks whether tests reproduce a defect: they fail by an assertion on unchanged code, every time.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,8 +10,8 @@ use crate::gate::{Evidence, Weight, rule};
 use crate::pattern::pattern;
 use crate::results::{Case, Known, Merged, Outcome, TestId};
 
-/// What follows from running the tests on the base, and on the base with the tests of the change. `constant` are the tests whose
-/// failed assertion does not depend on any code.
+/// Draws the conclusions from runs on the base, and on the base with the tests of the change. `constant` are tests
+/// whose failed assertion depends on no code.
 pub fn reproduced(base: &Tree, now: &Tree, constant: &BTreeSet<TestId>) -> Evidence {
     let mut evidence = Evidence::default();
     let now = match now {
@@ -33,7 +33,7 @@ pub fn reproduced(base: &Tree, now: &Tree, constant: &BTreeSet<TestId>) -> Evide
     let mut shown = 0_usize;
     for id in now.merged.results.tests.keys() {
         let (weight, rule, what, location) = match (before.of(id), now.merged.of(id)) {
-            // It was red without this test, so this test is not what shows it.
+            // It was red without this test, so this test does not show the defect.
             (Known::Red(_), Known::Red(_)) => continue,
             (_, Known::Red(case)) if constant.contains(id) => {
                 let what = format!(
@@ -96,8 +96,8 @@ pub fn reproduced(base: &Tree, now: &Tree, constant: &BTreeSet<TestId>) -> Evide
     evidence
 }
 
-/// The tests that compare what the code gave with a text, and it is a list, or the other way round: nothing that the code does makes
-/// them pass. A task that is about the kind of a value is shown in just this way.
+/// Returns tests that compare a list with a text, or the reverse: no result of the code makes them pass. A task about
+/// the type of a value is an exception.
 pub fn unlike(now: &Tree, task: &str) -> BTreeSet<TestId> {
     static KINDS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -111,8 +111,8 @@ pub fn unlike(now: &Tree, task: &str) -> BTreeSet<TestId> {
     now.merged.results.red().filter(|(_, case)| is_unlike(&case.message)).map(|(id, _)| id.clone()).collect()
 }
 
-/// The tests that fail because a file is missing, which they or nobody made: that shows nothing about the code. A task that is about
-/// files is shown in just this way.
+/// Returns tests that fail because of a missing file, which shows nothing about the code. A task about files is an
+/// exception.
 pub fn without_files(now: &Tree, task: &str) -> BTreeSet<TestId> {
     static FILES: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"(?i)\b(files?|paths?|folders?|director(y|ies)|exist\w*|missing|not found|ENOENT)\b")
@@ -125,7 +125,7 @@ pub fn without_files(now: &Tree, task: &str) -> BTreeSet<TestId> {
     now.merged.results.red().filter(|(_, case)| fails(case)).map(|(id, _)| id.clone()).collect()
 }
 
-/// Whether a message compares a text with a list or a table.
+/// Returns whether a message compares a text with a list or a table.
 fn is_unlike(message: &str) -> bool {
     static BOTH: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -150,7 +150,8 @@ fn is_unlike(message: &str) -> bool {
     }
 }
 
-/// Whether a test could not use what the code gave it: an error that it unwraps, a field or an element of nothing.
+/// Returns whether a test could not use what the code returned: an error that it unwraps, a field or an element of a
+/// null value.
 fn is_about_value(message: &str) -> bool {
     const SIGNS: [&str; 12] = [
         "called `Result::unwrap()` on an `Err` value",
@@ -169,7 +170,7 @@ fn is_about_value(message: &str) -> bool {
     !super::is_fault_of_test(message) && SIGNS.iter().any(|sign| message.contains(sign))
 }
 
-/// What makes the runs say nothing, where that is not so on the base as well.
+/// Adds reasons why the runs are meaningless, unless they also apply to the base.
 fn unsound(before: &Merged, now: &Ran, evidence: &mut Evidence) {
     let results = &now.merged.results;
     if results.cut {
@@ -189,7 +190,7 @@ fn unsound(before: &Merged, now: &Ran, evidence: &mut Evidence) {
     }
 }
 
-/// The same of a command without a report, of which only is known how it ended, if not well.
+/// The same for a command without a report, of which only the exit is known, if it failed.
 pub fn reproduced_by_exit(base: Option<&str>, now: Option<&str>) -> Evidence {
     let mut evidence = Evidence::default();
     let (weight, rule, what) = match (base, now) {
@@ -250,7 +251,7 @@ mod tests {
         type Case<'a> = (&'a [(&'a str, Outcome)], &'a [(Weight, &'a str)]);
         let cases: [Case<'_>; 7] = [
             (&[("old", Passed), ("red", Failed), ("new", Failed)], &[(Weight::Noted, "assert-red")]),
-            // A test that was there and says more now.
+            // An existing test that asserts more now.
             (&[("old", Failed), ("red", Failed)], &[(Weight::Noted, "assert-red")]),
             (&[("old", Passed), ("red", Failed)], &[(Weight::Fails, "not-reproduced")]),
             (&[("old", Passed), ("red", Failed), ("new", Passed)], &[(Weight::Fails, "not-reproduced")]),

@@ -1,8 +1,8 @@
-//! Assertions turned around: `assert a == b` becomes `assert not (a == b)`. A test that passes either way asserts nothing.
+//! Inverts assertions: `assert a == b` becomes `assert not (a == b)`. A test that passes either way asserts nothing.
 //!
-//! An assertion can be dead in more ways than anybody can list: in a callback that is never called, behind a branch that is never
-//! taken, in a block that swallows its failure, by an equality that always holds. Whatever the way, turning it around
-//! makes no difference.
+//! An assertion can be dead in countless ways: in a callback that is never called, behind a branch that is never taken,
+//! in a block that swallows its failure, by an equality that always holds. In all of them, inverting it makes no
+//! difference.
 
 mod edits;
 
@@ -10,24 +10,24 @@ use crate::check::cases::{Case, cases};
 use crate::check::source::{Language, Source};
 use crate::results::{Known, Merged, TestId};
 
-/// Tests that are tried in one change.
+/// Maximum number of tests to try per change.
 const MOST: usize = 200;
 
-/// A file that has tests, before and after a change.
+/// A test file before and after a change.
 #[derive(Clone, Debug)]
 pub struct TestFile {
-    /// Its path.
+    /// Path.
     pub path: String,
-    /// Its text before; empty if it is new.
+    /// Text before; empty if it is new.
     pub old: String,
-    /// Its text after.
+    /// Text after.
     pub new: String,
 }
 
-/// Files with a copy of each test that is new or changed, whose assertions are turned around.
+/// Files with a copy of each new or changed test, with inverted assertions.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The files that have copies, by path.
+    /// Files with copies: path and text.
     pub files: Vec<(String, String)>,
     copies: Vec<Copy>,
 }
@@ -35,16 +35,16 @@ pub struct Plan {
 /// A copy of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// The test's name.
+    /// Name of the test.
     pub name: String,
-    /// Its file.
+    /// File.
     pub path: String,
-    /// The line of its first assertion that was turned around.
+    /// Line of its first inverted assertion.
     pub line: u32,
     tag: String,
 }
 
-/// Copies of the tests that a change adds or changes. `None` if there is nothing that could be turned around.
+/// Plans copies of the tests that a change adds or changes. Returns `None` if no assertion can be inverted.
 pub fn plan(files: &[TestFile]) -> Option<Plan> {
     let mut plan = Plan::default();
     for file in files {
@@ -73,7 +73,7 @@ pub fn plan(files: &[TestFile]) -> Option<Plan> {
     (!plan.copies.is_empty()).then_some(plan)
 }
 
-/// Whether a test is run, and is one whose failure means that it failed.
+/// Returns whether a test runs, and is not expected to fail.
 fn is_plain(source: &Source, case: &Case) -> bool {
     const OTHER: [&str; 7] = [
         "snapshot",
@@ -88,7 +88,7 @@ fn is_plain(source: &Source, case: &Case) -> bool {
     case.skipped.is_none() && !OTHER.iter().any(|word| text.contains(word))
 }
 
-/// A test under another name with its assertions turned around, and the line of the first of them.
+/// Returns a renamed copy of a test with inverted assertions, and the line of the first of them.
 fn copy(language: Language, source: &Source, case: &Case, tag: &str) -> Option<(String, u32)> {
     let whole = case.whole.clone();
     let edits = edits::of(language, source, whole.clone());
@@ -101,14 +101,14 @@ fn copy(language: Language, source: &Source, case: &Case, tag: &str) -> Option<(
 }
 
 impl Plan {
-    /// Returns whether every copy was run.
+    /// Returns whether every copy ran.
     pub fn all_ran(&self, with: &Merged) -> bool {
         let ran = |copy: &Copy| with.results.tests.keys().any(|id| id.name.contains(&copy.tag));
         self.copies.iter().all(ran)
     }
 }
 
-/// The copies that pass: what their tests assert makes no difference.
+/// Returns the copies that pass: the assertions of their tests make no difference.
 pub fn dead(plan: &Plan, with: &Merged) -> Vec<Copy> {
     let passes = |copy: &&Copy| {
         let mut rows =

@@ -1,5 +1,5 @@
-//! Names: those that a change adds, and those of the tests that it declares. Read from the text with little knowledge of the
-//! languages, for two questions only: does an error speak of something that is new, and was every new test run.
+//! Names that a change adds, and names of the tests that it declares. Reads them from the text with little knowledge of
+//! the languages, for two questions only: does an error mention something new, and did every new test run.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use regex::Regex;
 
 use crate::pattern::pattern;
 
-/// A shorter word is in every message.
+/// Minimum length of a word. Shorter ones are in every message.
 const SHORTEST: usize = 2;
 
-/// The words of a text that can be names.
+/// Returns the words of a text that can be names.
 pub fn words(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     text.split(|c| !is_part(c))
@@ -20,13 +20,13 @@ pub fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The names that a new text declares and the old one does not have.
+/// Returns the names that a new text declares and the old one does not have.
 pub fn added(old: Option<&str>, new: &str) -> BTreeSet<String> {
     let old = old.unwrap_or_default();
     let known = words(old);
     let mut names: BTreeSet<String> =
         new.lines().flat_map(declared).filter(|word| !known.contains(word)).collect();
-    // A function may have a name that was used before, of something else: `iter` of a list.
+    // A new function may have a name that already occurred for something else, such as `iter` of a list.
     let functions =
         |text: &str| -> BTreeSet<String> { text.lines().filter_map(function).map(str::to_owned).collect() };
     names.extend(functions(new).difference(&functions(old)).cloned());
@@ -34,7 +34,7 @@ pub fn added(old: Option<&str>, new: &str) -> BTreeSet<String> {
     names
 }
 
-/// The traits that a text of Rust implements or derives.
+/// Returns the traits that a Rust text implements or derives.
 fn implemented(text: &str) -> BTreeSet<String> {
     static TRAIT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"^\s*impl(?:<[^>]*>)?\s+(?:\w+::)*(\w+)(?:<.*>)?\s+for\b|^\s*#\[derive\(([^)]*)\)")
@@ -43,14 +43,14 @@ fn implemented(text: &str) -> BTreeSet<String> {
     for found in text.lines().filter_map(|line| TRAIT.captures(line)) {
         names.extend(found.iter().skip(1).flatten().flat_map(|list| words(list.as_str())));
     }
-    // The compiler speaks of what it is needed for.
+    // The compiler names the trait that is required.
     if names.contains("IntoIterator") {
         names.insert("Iterator".to_owned());
     }
     names
 }
 
-/// The functions that both texts declare in lines that differ: their parameters or types changed.
+/// Returns the functions that both texts declare in different lines, with other parameters or types.
 pub fn reshaped(old: &str, new: &str) -> BTreeSet<String> {
     let lines = |text: &str| -> BTreeSet<(String, String)> {
         let of = |line: &str| Some((function(line)?.to_owned(), line.trim().to_owned()));
@@ -63,7 +63,7 @@ pub fn reshaped(old: &str, new: &str) -> BTreeSet<String> {
     names(&before, &after).intersection(&names(&after, &before)).cloned().collect()
 }
 
-/// The function that a line declares.
+/// Returns the function that a line declares.
 fn function(line: &str) -> Option<&str> {
     static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -75,7 +75,7 @@ fn function(line: &str) -> Option<&str> {
     found.map(|name| name.as_str()).or_else(typed)
 }
 
-/// A name of `reshaped` that an error about parameters or types speaks of, also in the source that it quotes.
+/// Returns a name of `reshaped` that an error about parameters or types mentions, also in quoted source.
 pub fn mismatched<'n>(errors: &str, reshaped: &'n BTreeSet<String>) -> Option<&'n str> {
     const SIGNS: [&str; 14] = [
         "argument",
@@ -101,8 +101,8 @@ pub fn mismatched<'n>(errors: &str, reshaped: &'n BTreeSet<String>) -> Option<&'
     reshaped.iter().find(|name| spoken.contains(*name)).map(String::as_str)
 }
 
-/// The names that a line declares, as far as that can be told from it alone: what follows a word that declares, what a line
-/// begins with before a colon, an equals sign, a parenthesis or a brace, and parameters.
+/// Returns the names that a line declares, as far as the line alone shows: names after a declaring keyword, at the
+/// start of the line before a colon, equals sign, parenthesis or brace, and parameters.
 fn declared(line: &str) -> Vec<String> {
     const DECLARING: [&str; 22] = [
         "fn",
@@ -162,12 +162,12 @@ fn declared(line: &str) -> Vec<String> {
         let next = after.trim_start().chars().next();
         let compares = after.trim_start().starts_with("==");
         let opens = matches!(next, None | Some(':' | '=' | '(' | '{' | ',')) && !compares;
-        // A line that declares something has its parameters, too, and methods stand behind what they belong to.
+        // A declaring line also has parameters. Methods follow their receiver.
         let is_declared = DECLARING.contains(&before) || (is_first || declares) && opens;
         if is_declared && !SAYING.contains(&word) && !DECLARING.contains(&word) {
             names.extend(words(word));
         }
-        // Modifiers do not begin a line, what they stand before does.
+        // Modifiers don't count as the start of a line.
         is_first &= MODIFYING.contains(&word);
         (before, rest) = (word, after);
     }
@@ -175,8 +175,8 @@ fn declared(line: &str) -> Vec<String> {
     names
 }
 
-/// The name in `public static List<A> name(…`, `private int name = 1;` and in a Go field `Name string`: it stands behind its
-/// type, or before it with nothing else on the line.
+/// Returns the name in `public static List<A> name(…`, `private int name = 1;` and in a Go field `Name string`: after
+/// its type, or before it with nothing else on the line.
 fn behind_type<'l>(line: &'l str, saying: &[&str]) -> Option<&'l str> {
     static TYPED: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -193,7 +193,7 @@ fn behind_type<'l>(line: &'l str, saying: &[&str]) -> Option<&'l str> {
     typed.or_else(|| FIELD.captures(line).and_then(|found| found.get(1))).map(|name| name.as_str())
 }
 
-/// A name of `added` that an error speaks of: in the lines that say what is wrong, not in the source that they quote.
+/// Returns a name of `added` that an error mentions in the lines that describe the problem, not in quoted source.
 pub fn named<'n>(errors: &str, added: &'n BTreeSet<String>) -> Option<&'n str> {
     const SIGNS: [&str; 20] = [
         "error",
@@ -229,7 +229,7 @@ pub fn named<'n>(errors: &str, added: &'n BTreeSet<String>) -> Option<&'n str> {
     added.iter().find(|name| spoken.contains(*name)).map(String::as_str)
 }
 
-/// The names of the tests that a file declares.
+/// Returns the names of the tests that a file declares.
 pub fn tests(path: &str, text: &str) -> BTreeSet<String> {
     let extension = path.rsplit('.').next().unwrap_or_default();
     match extension {
@@ -248,7 +248,7 @@ pub fn tests(path: &str, text: &str) -> BTreeSet<String> {
     }
 }
 
-/// The name behind `keyword` on the line of a mark, or on one of the next.
+/// Returns the name after `keyword` on the line of a mark or on one of the next lines.
 fn attributed(text: &str, marks: &[&str], keyword: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut marked = false;
@@ -269,7 +269,7 @@ fn attributed(text: &str, marks: &[&str], keyword: &str) -> BTreeSet<String> {
     names
 }
 
-/// What follows one of the beginnings of a line, up to the parenthesis.
+/// Returns the text after one of these line starts, up to the parenthesis.
 fn after<'t>(text: &'t str, begins: &'t [&str]) -> impl Iterator<Item = &'t str> {
     text.lines().filter_map(move |line| {
         let line = line.trim_start();
@@ -279,7 +279,7 @@ fn after<'t>(text: &'t str, begins: &'t [&str]) -> impl Iterator<Item = &'t str>
     })
 }
 
-/// `it("name", …)`, `test.only('name', …)`. Names that are put together when the test runs cannot be known.
+/// Parses `it("name", …)`, `test.only('name', …)`. Names that are computed at run time are unknown.
 fn javascript(line: &str) -> Option<String> {
     let line = line.trim_start();
     let rest = line.strip_prefix("it").or_else(|| line.strip_prefix("test"))?;

@@ -1,4 +1,5 @@
-//! What `go test -json` prints: an object a line, between lines of the compiler for what it could not build.
+//! Parses the output of `go test -json`: one object per line, with compiler output in between for packages that did
+//! not build.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Case, LONGEST_MESSAGE, MOST_CASES, Outcome, Results, TestId};
 
-/// Tests that print at the same time; beyond it what they say is not kept.
+/// Maximum number of tests whose output is kept at the same time.
 const MOST_OPEN: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -23,10 +24,10 @@ struct Line {
     output: String,
 }
 
-/// Adds what the output says.
+/// Adds the results in the output.
 pub(super) fn read(text: &str, results: &mut Results) {
     let mut said: BTreeMap<TestId, String> = BTreeMap::new();
-    // What the compiler said of each package.
+    // Compiler output by package.
     let mut building: BTreeMap<String, String> = BTreeMap::new();
     let mut package = String::new();
     let mut failed: Vec<String> = Vec::new();
@@ -53,7 +54,7 @@ pub(super) fn read(text: &str, results: &mut Results) {
             "run" if started.len() < MOST_CASES => *started.entry(id.clone()).or_default() += 1,
             "pass" | "fail" | "skip" => match started.get_mut(&id) {
                 Some(open) if *open > 0 => *open -= 1,
-                // With `-count` a test is run several times, and each run begins.
+                // With `-count` a test runs several times and each run starts anew.
                 Some(_) => results.doubt(format!("{id} ended more often than it began")),
                 None => results.doubt(format!("{id} ended without having begun")),
             },
@@ -81,14 +82,14 @@ pub(super) fn read(text: &str, results: &mut Results) {
             _ => {}
         }
     }
-    // A package can fail without a test that does: it exits, or breaks in a thread of its own.
+    // A package can fail without a failing test: it exits, or crashes in another goroutine.
     for package in failed {
         let is_red = results.red().any(|(id, _)| id.suite == package);
         if !is_red && !results.broken.iter().any(|broken| broken.what == package) {
             results.add_broken(&package, "the package failed outside of its tests");
         }
     }
-    // A test that fails because one below it does says nothing of its own.
+    // A test that fails because of a subtest has no message of its own.
     let parents: Vec<TestId> = results
         .tests
         .iter()
@@ -112,7 +113,8 @@ fn has_failed_below(results: &Results, id: &TestId) -> bool {
         .any(|(_, case)| case.outcome == Outcome::Failed)
 }
 
-/// A line that is no event: `# package` begins what the compiler says of it, `FAIL package [build failed]` ends it.
+/// Handles a line that is not an event: `# package` starts the compiler output of a package, `FAIL package [build
+/// failed]` ends it.
 fn compiler(
     line: &str,
     package: &mut String,
@@ -142,7 +144,7 @@ fn fail(package: &str, building: &BTreeMap<String, String>, results: &mut Result
     }
 }
 
-/// `t.Error` and `t.Fatal` name the file and the line; a panic says that it is one.
+/// Classifies a failure: `t.Error` and `t.Fatal` name the file and the line; a panic says that it is one.
 fn judge(words: &str) -> Outcome {
     let panics = |line: &str| line.starts_with("panic: ") || line.starts_with("fatal error: ");
     let says = |line: &str| {

@@ -1,10 +1,10 @@
-//! JUnit's XML, as the runners of many languages write it: nextest, pytest, vitest, jest-junit, node:test, gotestsum,
-//! surefire, gradle. They agree on `testcase` and disagree on nearly everything around it.
+//! Parses JUnit XML, as written by the runners of many languages: nextest, pytest, vitest, jest-junit, node:test,
+//! gotestsum, surefire, gradle. They agree on `testcase` and disagree on nearly everything around it.
 
 use super::xml::{Event, Reader};
 use super::{Case, MOST_CASES, Outcome, Results, TestId, kind};
 
-/// Suites within suites beyond this are not a report.
+/// Maximum nesting of suites.
 const DEEPEST: usize = 64;
 
 /// A test that is being read.
@@ -16,7 +16,7 @@ struct Open {
     red: Option<Red>,
     /// Whether it failed before it passed.
     moody: bool,
-    /// Whether text belongs to what is red.
+    /// Whether text belongs to a failure.
     in_red: bool,
 }
 
@@ -27,13 +27,13 @@ struct Red {
     body: String,
 }
 
-/// Adds what the report says.
+/// Adds the results in the report.
 pub(super) fn read(text: &str, results: &mut Results) {
     let mut reader = Reader::new(text);
     let mut suites: Vec<String> = Vec::new();
     let mut depth = 0_usize;
     let mut open: Option<Open> = None;
-    // What each suite says of itself, and what was found in it so far.
+    // Declared totals of each suite, and the counts so far.
     let mut said: Vec<Totals> = Vec::new();
     while let Some(event) = reader.next() {
         match event {
@@ -94,11 +94,11 @@ pub(super) fn read(text: &str, results: &mut Results) {
             }
         }
     }
-    // A report that ends in the middle of a test was cut short, by a crash or by somebody.
+    // A report that ends inside a test was cut off, by a crash or by someone.
     results.cut |= open.is_some() || depth > 0;
 }
 
-/// What a suite says about its tests, and what it has.
+/// Declared totals of a suite, and its counts.
 struct Totals {
     tests: Option<usize>,
     failed: Option<usize>,
@@ -116,8 +116,8 @@ impl Totals {
         Self { tests: number("tests"), failed, cases: 0, red: 0 }
     }
 
-    /// Runners count in different ways what was skipped or could not be loaded; none has tests that failed and no failure, or
-    /// more tests than it says by far.
+    /// Compares them. Runners differ in how they count skipped and unloadable tests. But none has failed tests and
+    /// declares no failure, or has far more tests than it declares.
     fn check(&self, name: &str, results: &mut Results) {
         if self.failed.is_some_and(|failed| failed > 0) && self.red == 0 && self.cases > 0 {
             results.doubt(format!("suite `{name}` counts failures and has no test that failed"));
@@ -138,10 +138,10 @@ fn value(attributes: &[(&str, String)], name: &str) -> String {
 fn begin(attributes: &[(&str, String)], suites: &[String]) -> Open {
     let (class, name) = (value(attributes, "classname"), value(attributes, "name"));
     let file = value(attributes, "file");
-    // Words of the runner itself, the same for every test, say nothing about which it is.
+    // The runner's own words, the same for every test, don't identify it.
     let telling = |name: &&String| !["", "pytest", "undefined", "test", "jest tests"].contains(&name.trim());
     let mut parts: Vec<&str> = suites.iter().filter(telling).map(|name| name.trim()).collect();
-    // Class and suite are often the same, or the class is the name once more.
+    // Class and suite are often equal, or the class repeats the name.
     let known = class.trim().is_empty() || class.trim() == name.trim() || class == "test";
     if !known && !parts.contains(&class.trim()) {
         parts.push(class.trim());
@@ -182,7 +182,7 @@ fn end(case: Open, results: &mut Results) {
     if moody && results.flaky.len() < MOST_CASES {
         results.flaky.insert(TestId::new(&suite, &name));
     }
-    // What is known to fail and marked as such (`todo`) counts as not run, whatever it did.
+    // A known failure that is marked as such (`todo`) counts as skipped, whatever its result.
     if let Some(why) = skipped {
         return results.add(TestId::new(&suite, &name), Case::skipped(&why));
     }
@@ -196,7 +196,7 @@ fn end(case: Open, results: &mut Results) {
         return results.add_broken(if name.is_empty() { &suite } else { &name }, &message);
     }
     let outcome = match (red.element, kind::judge(&red.typed, &red.headline, &red.body)) {
-        // An `error` is one by its name, except where the runner knows no other word.
+        // An `error` is an error by its name, unless the runner knows no other word.
         ("error", Outcome::Failed) if red.typed.contains("Assertion") => Outcome::Failed,
         ("error", _) => Outcome::Error,
         (_, outcome) => outcome,
@@ -204,7 +204,7 @@ fn end(case: Open, results: &mut Results) {
     results.add(TestId::new(&suite, &name), Case::red(outcome, &message));
 }
 
-/// Whether what failed is not a test, but a file of tests that could not be loaded.
+/// Returns whether the failure is a test file that could not be loaded, and not a test.
 fn is_load_failure(suite: &str, name: &str, red: &Red) -> bool {
     const SIGNS: [&str; 3] = ["collection failure", "Test suite failed to run", "[build failed]"];
     let said = |sign: &&str| red.headline.contains(*sign) || red.body.contains(*sign);

@@ -1,10 +1,10 @@
-//! Whether a test failed by an assertion, or did not come to one; and where. Runners say it in different ways, most of them in
-//! what they print.
+//! Decides whether a test failed by an assertion or reached none, and where. Runners report this in different ways,
+//! mostly in their output.
 
 use super::Outcome;
 use crate::failure::Location;
 
-/// How assertions announce themselves, whatever the language.
+/// Signs of assertions in all languages.
 const ASSERTIONS: [&str; 22] = [
     "AssertionError",
     "AssertionFailedError",
@@ -30,16 +30,16 @@ const ASSERTIONS: [&str; 22] = [
     "Condition not satisfied",
 ];
 
-/// How errors announce themselves at the beginning of a line.
+/// Signs of errors at the start of a line.
 const ERRORS: [&str; 5] = ["Error", "Exception", "Interrupt", "Exit", "Iteration"];
 
-/// By what a runner calls the failure (`type`), its headline (`message`) and what it printed.
+/// Classifies a failure by the runner's name for it (`type`), its headline (`message`) and its output.
 pub(super) fn judge(typed: &str, headline: &str, body: &str) -> Outcome {
     let sounds = |text: &str| ASSERTIONS.iter().any(|sign| text.contains(sign));
     if sounds(typed) || sounds(headline) || headline.starts_with("assert ") {
         return Outcome::Failed;
     }
-    // Something else by name: what was printed on the way there, also by other tests' assertions, does not count.
+    // The name says that it is an error. Earlier output, such as other tests' assertions, does not count.
     if names_error(typed) || names_error(headline) {
         return Outcome::Error;
     }
@@ -53,7 +53,7 @@ pub(super) fn judge(typed: &str, headline: &str, body: &str) -> Outcome {
     if sounds(body) { Outcome::Failed } else { Outcome::Error }
 }
 
-/// The first panic of Rust in a text: its place as it is printed, and what it says. Headlines without words are left out.
+/// Returns the first Rust panic in a text: its printed location and its message. Skips headlines without a message.
 pub(super) fn panic(text: &str) -> Option<(&str, &str)> {
     const SIGN: &str = " panicked at ";
     let all = text.match_indices(SIGN).filter_map(|(at, _)| text[at + SIGN.len()..].split_once('\n'));
@@ -61,7 +61,8 @@ pub(super) fn panic(text: &str) -> Option<(&str, &str)> {
     told.next()
 }
 
-/// Whether what a panic says is what somebody wrote there, as in an assertion. What the language says itself, as of an index, is not.
+/// Returns whether someone wrote the message of a panic, as in an assertion. Messages of the language, such as for an
+/// index, don't count.
 pub(super) fn is_written(said: &str) -> bool {
     const LANGUAGE: [&str; 12] = [
         "called `",
@@ -80,15 +81,16 @@ pub(super) fn is_written(said: &str) -> bool {
     !LANGUAGE.iter().any(|sign| said.starts_with(sign)) && !said.contains(": Err(")
 }
 
-/// Whether a text begins with the name of an error that is no assertion's: `NameError: …`, `java.lang.RuntimeException`.
+/// Returns whether a text starts with the name of an error other than an assertion's: `NameError: …`,
+/// `java.lang.RuntimeException`.
 fn names_error(text: &str) -> bool {
     let word = text.split([':', ' ', '[']).next().unwrap_or_default();
     let last = word.rsplit('.').next().unwrap_or_default();
-    // `Error` alone is what runners say of anything that failed.
+    // Runners use `Error` alone for any failure.
     last != "Error" && ERRORS.iter().any(|end| last.ends_with(end)) && last.starts_with(char::is_uppercase)
 }
 
-/// The first place that a message names. It is what the test says, so whoever uses it looks whether there is such a file.
+/// Returns the first location that a message names. The test controls it, so callers check that the file exists.
 pub(super) fn location(text: &str) -> Option<Location> {
     const MOST_LINES: usize = 200;
     text.lines().take(MOST_LINES).find_map(|line| {

@@ -1,16 +1,16 @@
-//! What `cargo test` prints: for each binary a line that names it, a line for each test, and a block for each that failed.
+//! Parses the output of `cargo test`: for each binary a line with its name, a line per test, and a block per failure.
 
 use std::collections::BTreeSet;
 
 use super::{Case, Outcome, Results, TestId, kind};
 
-/// How many lines of a failure's block are kept.
+/// Maximum number of lines to keep of a failure's block.
 const BLOCK: usize = 120;
 
-/// Adds what the output says.
+/// Adds the results in the output.
 pub(super) fn read(text: &str, results: &mut Results) {
     let mut binary = String::new();
-    // How many tests the binary said it would run, how many it reported, and whether that was checked.
+    // Number of tests that the binary announced, number that it reported, and whether they were compared.
     let mut running = 0_usize;
     let mut reported: BTreeSet<String> = BTreeSet::new();
     let mut lines = text.lines().peekable();
@@ -47,10 +47,10 @@ pub(super) fn read(text: &str, results: &mut Results) {
                 }
             }
             let id = TestId::new(&binary, plain(name));
-            // Only of a test whose own line said that it failed: anybody can print such a block.
+            // Only for a test whose own line reported a failure, because any test can print such a block.
             if results.tests.get(&id).is_some_and(|case| case.outcome.is_red()) {
                 let mut case = Case::red(judge(&block), said(&block));
-                // The backtrace is no part of the message, and tells where the panic came from.
+                // The backtrace is not part of the message; it shows where the panic came from.
                 case.frames = super::frames::frames(&block);
                 results.tests.insert(id, case);
             }
@@ -58,8 +58,8 @@ pub(super) fn read(text: &str, results: &mut Results) {
     }
 }
 
-/// `unittests src/lib.rs (target/debug/deps/sample-0a1b)` without the hash, which differs from build to build. The file alone
-/// is the same in every package.
+/// Returns `unittests src/lib.rs (target/debug/deps/sample-0a1b)` without the hash, which differs between builds. The
+/// file alone is the same in every package.
 fn binary_of(rest: &str) -> String {
     let (file, path) = rest.split_once(" (").unwrap_or((rest, ""));
     let program = path.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
@@ -67,14 +67,15 @@ fn binary_of(rest: &str) -> String {
     if name.is_empty() { file.to_owned() } else { format!("{name}: {file}") }
 }
 
-/// `ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out`, held against the lines before it.
+/// Compares `ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out` with the lines before it.
 fn totals(result: &str, binary: &str, running: usize, reported: usize, results: &mut Results) {
     let count = |word: &str| -> usize {
         let part = result.split("; ").find(|part| part.trim_end().ends_with(word));
         part.and_then(|part| part.rsplit_once(' ')?.0.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
     };
     let ended = count("passed") + count("failed") + count("ignored") + count("measured");
-    // What a test prints can hide lines of others, so fewer lines prove nothing; more were printed by somebody else.
+    // A test's output can hide lines of others, so fewer lines prove nothing. Additional lines were printed by
+    // something else.
     if reported > ended || ended > running {
         results.doubt(format!("{binary} has {reported} lines of tests, and counts {ended} of {running}"));
     }
@@ -84,7 +85,7 @@ fn totals(result: &str, binary: &str, running: usize, reported: usize, results: 
     }
 }
 
-/// A line `name ... ok`, whatever the test printed in between. Returns the name as it is printed.
+/// Parses a line `name ... ok`, whatever the test printed in between. Returns the printed name.
 fn one(rest: &str, binary: &str, results: &mut Results) -> Option<String> {
     let (name, end) = rest.rsplit_once(" ... ")?;
     let end = end.trim();
@@ -101,13 +102,13 @@ fn one(rest: &str, binary: &str, results: &mut Results) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The name without what is no part of it: how it is expected to end, and the line of a documentation test, which moves.
+/// Returns the name without annotations: the expected end, and the line of a documentation test, which moves.
 fn plain(name: &str) -> &str {
     let name = name.strip_suffix(" - should panic").unwrap_or(name);
     name.split_once(" (line ").map_or(name, |(before, _)| before)
 }
 
-/// From the panic on.
+/// Returns the text from the panic on.
 fn said(block: &str) -> &str {
     let end = block.find("stack backtrace:").unwrap_or(block.len());
     let block = &block[..end];
@@ -123,7 +124,8 @@ fn judge(block: &str) -> Outcome {
     if outcome == Outcome::Failed || said.contains("note: test did not panic") {
         return Outcome::Failed;
     }
-    // A panic that a test itself raises says what does not hold, as an assertion does; one of the language does not.
+    // A panic that a test itself raises describes a failed condition, like an assertion; a panic of the language does
+    // not.
     let Some((place, words)) = kind::panic(said) else { return outcome };
     let in_tests = place.starts_with("tests/") || place.contains("/tests/") || place.contains("tests.rs");
     if in_tests && kind::is_written(words) { Outcome::Failed } else { outcome }

@@ -1,4 +1,4 @@
-//! Several runs of the same tests as one: what they agree on, and which tests changed their mind.
+//! Merges several runs of the same tests: what they agree on, and which tests are flaky.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{Broken, Case, Outcome, Results, TestId};
 
-/// What several runs say of the same tree.
+/// The merged results of several runs of the same tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merged {
-    /// How many runs.
+    /// Number of runs.
     pub runs: u32,
-    /// What they agree on; of a flaky test its worst end.
+    /// Common results; for a flaky test its worst result.
     pub results: Results,
-    /// The tests that passed in one run and failed in another.
+    /// Tests that passed in one run and failed in another.
     pub flaky: BTreeSet<TestId>,
-    /// In how many runs a test failed, of those that failed in any.
+    /// Tests that failed in any run, with the number of failed runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<(TestId, u32)>,
 }
 
-/// What is known of a test after all runs.
+/// The result of a test over all runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known<'a> {
-    /// It passed in each.
+    /// Passed in every run.
     Passed,
-    /// It failed in each.
+    /// Failed in every run.
     Red(&'a Case),
-    /// It was never run.
+    /// Never ran.
     Skipped,
-    /// It passed in one and failed in another.
+    /// Passed in one run and failed in another.
     Flaky,
-    /// There is no such test.
+    /// Does not exist.
     Absent,
 }
 
@@ -52,7 +52,7 @@ impl Merged {
         if !first {
             let red = |case: Option<&Case>| case.map(|case| case.outcome.is_red());
             let all = self.results.tests.keys().chain(run.tests.keys());
-            // A test that is there in one run only has changed its mind as well, unless it was never run.
+            // A test that exists in only one run is flaky too, unless it never ran.
             let changed = all.filter(|id| {
                 let (before, now) = (self.results.tests.get(*id), run.tests.get(*id));
                 let unrun = |case: Option<&Case>| case.is_none_or(|case| case.outcome == Outcome::Skipped);
@@ -72,14 +72,14 @@ impl Merged {
         }
     }
 
-    /// Adds the runs of another, in which the same tests were run.
+    /// Adds the runs of another result, of the same tests.
     pub fn join(&mut self, other: Self) {
         let Self { runs, results, flaky, failed } = other;
         let alone = runs.saturating_sub(1);
         self.add(results);
         self.runs += alone;
         self.flaky.extend(flaky);
-        // The results of several runs count each failure once; the rest is known by number.
+        // The results of several runs contain each failure once; the counts have the rest.
         for (id, times) in failed {
             if let Ok(at) = self.failed.binary_search_by(|(known, _)| known.cmp(&id)) {
                 self.failed[at].1 += times.saturating_sub(1);
@@ -87,7 +87,7 @@ impl Merged {
         }
     }
 
-    /// Adds runs in which only some of the tests were run. What is known of the others stays.
+    /// Adds runs of only some of the tests. The results of the others stay.
     pub fn join_part(&mut self, mut part: Self) {
         for (id, case) in &self.results.tests {
             part.results.tests.entry(id.clone()).or_insert_with(|| case.clone());
@@ -95,19 +95,19 @@ impl Merged {
         self.join(part);
     }
 
-    /// In how many of how many runs a test failed.
+    /// Returns in how many of how many runs a test failed.
     pub fn odds(&self, id: &TestId) -> (u32, u32) {
         let times =
             self.failed.binary_search_by(|(known, _)| known.cmp(id)).map_or(0, |at| self.failed[at].1);
         (times, self.runs)
     }
 
-    /// The tests that passed in every run.
+    /// Returns the tests that passed in every run.
     pub fn passing(&self) -> BTreeSet<TestId> {
         self.results.tests.keys().filter(|id| self.of(id) == Known::Passed).cloned().collect()
     }
 
-    /// What is known of a test.
+    /// Returns the result of a test.
     pub fn of(&self, id: &TestId) -> Known<'_> {
         if self.flaky.contains(id) {
             return Known::Flaky;

@@ -1,4 +1,4 @@
-//! How each test ended, read from the report of a runner.
+//! Reads the result of each test from the report of a runner.
 //!
 //! Reports come from programs that run the code of a hostile change. So the readers limit size, number and depth, never
 //! panic, and treat what they cannot parse as missing. A report can be wrong about a test; the harness adds what a
@@ -26,63 +26,63 @@ pub(crate) mod xml;
 
 pub use merge::{Known, Merged};
 
-/// The largest report that is read: ten times that of the largest suites.
+/// Maximum size of a report: ten times that of the largest suites.
 pub const LARGEST: u64 = 64 << 20;
 
-/// The most tests that are read from reports together.
+/// Maximum total number of tests to read.
 const MOST_CASES: usize = 200_000;
 
-/// How much is kept of a name. Generated names of parameters are long, and still differ at their beginning.
+/// Maximum length of a name. Generated names with parameters are long, and still differ at their start.
 const LONGEST_NAME: usize = 400;
 
-/// How much is kept of what a test says when it fails.
+/// Maximum length of a failure message.
 const LONGEST_MESSAGE: usize = 1_500;
 
-/// What a runner reported.
+/// The results that a runner reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
-    /// The tests, by what they are called.
+    /// Tests by id.
     #[serde(with = "as_list")]
     pub tests: BTreeMap<TestId, Case>,
-    /// What could not even be loaded, so that none of its tests is among the others.
+    /// Files, packages or suites that could not be loaded, so that their tests are missing.
     pub broken: Vec<Broken>,
-    /// The tests that failed and then passed within the run, because the runner tries again by itself.
+    /// Tests that failed and then passed within the run, because the runner retries.
     #[serde(default)]
     pub flaky: BTreeSet<TestId>,
-    /// Whether there was more than is read.
+    /// Whether a limit cut off the report.
     pub cut: bool,
-    /// Why the report cannot be believed: it contradicts itself, or what the runner said elsewhere.
+    /// Why the report is not credible: it contradicts itself or other output of the runner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }
 
-/// What a test is called.
+/// The id of a test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TestId {
-    /// The suite, file, class or package.
+    /// Suite, file, class or package.
     pub suite: String,
-    /// Its name there.
+    /// Name in it.
     pub name: String,
 }
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
-    /// How.
+    /// Outcome.
     pub outcome: Outcome,
-    /// What it said, if it did not pass.
+    /// Message, if it did not pass.
     pub message: String,
-    /// Where it failed, as the report names it: not yet known to be a file of the repository.
+    /// Location of the failure, as in the report. It may not be a file of the repository.
     pub location: Option<Location>,
-    /// The source lines that were active when it failed, innermost first, as the report names them.
+    /// Source lines on the stack when it failed, innermost first, as in the report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Location>,
-    /// The innermost line of the code under test that was active, if [`Results::locate`] found one.
+    /// Innermost line of the code under test on the stack, if [`Results::locate`] found one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised: Option<Location>,
 }
 
-/// What a source line of a stack trace belongs to.
+/// The origin of a stack frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The repository's code under test.
@@ -93,26 +93,26 @@ pub enum Origin {
     Foreign,
 }
 
-/// The ways to end.
+/// The outcome of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was not run.
+    /// It did not run.
     Skipped,
-    /// What it says holds.
+    /// It passed.
     Passed,
-    /// What it says does not hold: an assertion failed.
+    /// An assertion failed.
     Failed,
-    /// It did not come to say anything: something it uses is missing, or broke.
+    /// It reached no assertion: something it uses is missing or broke.
     Error,
 }
 
 /// A file, package or suite that could not be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
-    /// Which, as the runner calls it.
+    /// Its name in the report.
     pub what: String,
-    /// Why.
+    /// Error message.
     pub message: String,
 }
 
@@ -133,7 +133,7 @@ impl TestId {
 }
 
 impl Outcome {
-    /// Whether it is red.
+    /// Returns whether it is a failure or an error.
     pub fn is_red(self) -> bool {
         match self {
             Self::Failed | Self::Error => true,
@@ -143,7 +143,7 @@ impl Outcome {
 }
 
 impl Results {
-    /// Adds what a report of that format says. Formats that do not tell of tests add nothing.
+    /// Adds a report of this format. Formats without tests add nothing.
     pub fn read(&mut self, format: Format, text: &str) {
         match format {
             Format::Junit => junit::read(text, self),
@@ -158,18 +158,18 @@ impl Results {
         }
     }
 
-    /// How many tests were run.
+    /// Returns the number of tests that ran.
     pub fn executed(&self) -> usize {
         self.tests.values().filter(|case| case.outcome != Outcome::Skipped).count()
     }
 
-    /// The tests that are red.
+    /// Returns the tests that failed or broke.
     pub fn red(&self) -> impl Iterator<Item = (&TestId, &Case)> {
         self.tests.iter().filter(|(_, case)| case.outcome.is_red())
     }
 
-    /// Finds out which failures were raised while code under test was active. A failure is raised in the code if a line of the
-    /// code is further in than the outermost line of a test: what runs the tests can be code of the repository, too.
+    /// Finds the failures that were raised while code under test was active. That is so if a line of the code is
+    /// further in than the outermost line of a test, because code of the repository may also run the tests.
     pub fn locate(&mut self, origin: impl Fn(&Location) -> Option<(Origin, Location)>) {
         for case in self.tests.values_mut().filter(|case| case.outcome.is_red()) {
             let known: Vec<(Origin, Location)> = case.frames.iter().filter_map(&origin).collect();
@@ -179,8 +179,8 @@ impl Results {
         }
     }
 
-    /// Takes the panics of Rust that a test raises itself for failed assertions. `is_test` knows the lines of tests, also of those that
-    /// stand in a file of code.
+    /// Counts Rust panics that a test itself raises as failed assertions. `is_test` recognizes lines of tests, also in
+    /// code files.
     pub fn assert_panics(&mut self, is_test: impl Fn(&Location) -> bool) {
         for case in self.tests.values_mut().filter(|case| case.outcome == Outcome::Error) {
             let is_written = kind::panic(&case.message).is_some_and(|(_, said)| kind::is_written(said));
@@ -190,7 +190,8 @@ impl Results {
         }
     }
 
-    /// Adds a test. Where a name is there twice, the worst end counts: a loop over values is one test with many endings.
+    /// Adds a test. If a name occurs twice, the worst outcome counts: a loop over values is one test with several
+    /// outcomes.
     fn add(&mut self, id: TestId, case: Case) {
         if self.tests.len() >= MOST_CASES {
             self.cut = true;
@@ -202,7 +203,7 @@ impl Results {
         }
     }
 
-    /// Notes why the report cannot be believed. A few reasons are enough.
+    /// Records why the report is not credible. A few reasons are enough.
     fn doubt(&mut self, why: String) {
         const MOST: usize = 5;
         if self.doubts.len() < MOST {
@@ -210,7 +211,7 @@ impl Results {
         }
     }
 
-    /// Holds what the runner printed against what its report says: pytest ends with a count of how its tests ended.
+    /// Compares the report with the printed output: pytest ends with counts of its tests' outcomes.
     pub fn agree_with(&mut self, printed: &str) {
         static PYTEST: LazyLock<Regex> = LazyLock::new(|| {
             pattern(r"(?m)^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?$")
@@ -229,7 +230,7 @@ impl Results {
         }
         let passed = said.get("passed").copied().unwrap_or(0);
         let fine = self.tests.values().filter(|case| case.outcome == Outcome::Passed).count();
-        // Tests of the same name are one here, so there can be fewer in the report.
+        // Tests of the same name are merged, so the report can have fewer.
         if fine > passed + said.get("xpassed").copied().unwrap_or(0) {
             self.doubt(format!("the runner printed that {passed} tests passed, and the report has {fine}"));
         }
@@ -250,7 +251,7 @@ impl Case {
         Self::plain(Outcome::Passed, "")
     }
 
-    /// One that ended so and said this, with nothing known about where.
+    /// Creates a case with this outcome and message and no location.
     pub fn plain(outcome: Outcome, message: &str) -> Self {
         let message = shorten(message.trim(), LONGEST_MESSAGE);
         Self { outcome, message, location: None, frames: Vec::new(), raised: None }
@@ -260,14 +261,14 @@ impl Case {
         Self::plain(Outcome::Skipped, why)
     }
 
-    /// One that is red, by what it said.
+    /// Creates a failed case from its message.
     fn red(outcome: Outcome, message: &str) -> Self {
         let (location, frames) = (kind::location(message), frames::frames(message));
         Self { location, frames, ..Self::plain(outcome, message) }
     }
 }
 
-/// A map whose keys are no strings, as a list of pairs.
+/// A map with non-string keys as a list of pairs.
 mod as_list {
     use std::collections::BTreeMap;
 

@@ -1,30 +1,30 @@
-//! SARIF, the format of static analysis tools: findings with a rule, a level and a place.
+//! Parses SARIF, the format of static analysis tools: findings with a rule, a level and a location.
 
 use serde_json::Value;
 
 use crate::agent::shorten;
 use crate::failure::Location;
 
-/// The most findings that are read.
+/// Maximum number of findings.
 const MOST: usize = 10_000;
 
-/// How much is kept of a message.
+/// Maximum length of a message.
 const LONGEST: usize = 600;
 
-/// Something that a tool found.
+/// A finding of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The tool's name for what is wrong.
+    /// The tool's name of the rule.
     pub rule: String,
-    /// What the tool says of it.
+    /// The tool's message.
     pub message: String,
-    /// How much it matters.
+    /// Level.
     pub level: Level,
-    /// Where, as the report names it.
+    /// Location, as in the report.
     pub location: Option<Location>,
 }
 
-/// How much a finding matters to its tool.
+/// The level of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Worth knowing.
@@ -35,7 +35,7 @@ pub enum Level {
     Error,
 }
 
-/// Reads a report. `None` if it is none; what was suppressed in the source is left out.
+/// Parses a report. Returns `None` if it is not SARIF. Skips findings that are suppressed in the source.
 pub fn read(text: &str) -> Option<Vec<Finding>> {
     let root: Value = serde_json::from_str(text).ok()?;
     let runs = root.get("runs")?.as_array()?;
@@ -51,7 +51,7 @@ fn finding(result: &Value) -> Option<Finding> {
     let level = match result["level"].as_str() {
         Some("error") => Level::Error,
         Some("note" | "none") => Level::Note,
-        // The format's own default.
+        // The default of the format.
         Some(_) | None => Level::Warning,
     };
     let rule = result["ruleId"].as_str().or_else(|| result["rule"]["id"].as_str()).unwrap_or("unnamed");

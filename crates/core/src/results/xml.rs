@@ -1,31 +1,31 @@
-//! As much of XML as reports have: elements, attributes, text, CDATA, the usual entities. No entity is ever expanded into
-//! anything but a character, nothing is fetched, and what is not well-formed ends the reading.
+//! The subset of XML that reports use: elements, attributes, text, CDATA, the usual entities. Entities expand only to
+//! characters, nothing is fetched, and reading stops at anything that is not well-formed.
 
-/// An attribute or a text that is longer is cut: reports carry whole outputs.
+/// Maximum size of an attribute or text; longer ones are cut. Reports contain whole outputs.
 const LONGEST_TEXT: usize = 64 << 10;
 
-/// More attributes on an element are no report's.
+/// Maximum number of attributes of an element.
 const MOST_ATTRIBUTES: usize = 64;
 
-/// A piece of a document.
+/// A part of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event<'t> {
-    /// An element begins.
+    /// An element starts.
     Start {
-        /// Its name, without a prefix.
+        /// Name, without a prefix.
         name: &'t str,
-        /// Its attributes, decoded.
+        /// Attributes, decoded.
         attributes: Vec<(&'t str, String)>,
-        /// Whether it ends here, too.
+        /// Whether the element is empty and ends here.
         empty: bool,
     },
     /// An element ends.
     End(&'t str),
-    /// Text between, decoded and bounded.
+    /// Text in between, decoded and bounded.
     Text(String),
 }
 
-/// A document that is read from its beginning to its end.
+/// Reads a document from start to end.
 pub(crate) struct Reader<'t> {
     rest: &'t str,
 }
@@ -35,7 +35,7 @@ impl<'t> Reader<'t> {
         Self { rest: text.trim_start_matches('\u{feff}') }
     }
 
-    /// The next piece; `None` at the end, or where it is not XML any more.
+    /// Returns the next part; `None` at the end or at invalid XML.
     pub(crate) fn next(&mut self) -> Option<Event<'t>> {
         loop {
             let open = self.rest.find('<').unwrap_or(self.rest.len());
@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
             } else if let Some(rest) = self.rest.strip_prefix("<?") {
                 self.rest = rest.split_once("?>")?.1;
             } else if let Some(rest) = self.rest.strip_prefix("<!") {
-                // A document type. One with declarations of its own is no report's, and is not followed.
+                // A document type. Reports have none with declarations, so reading stops at one.
                 let (inside, rest) = rest.split_once('>')?;
                 if inside.contains('[') {
                     return None;
@@ -97,7 +97,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The name without its prefix.
+/// Returns the name without its prefix.
 fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
@@ -110,9 +110,9 @@ fn bounded(text: &str) -> &str {
     &text[..end]
 }
 
-/// The text with its entities replaced. One that is not known stays as it is written.
+/// Replaces the entities in a text. Unknown entities stay as written.
 fn decode(text: &str) -> String {
-    /// The longest that has a meaning here: `&#x10FFFF;`.
+    /// Longest supported entity: `&#x10FFFF;`.
     const LONGEST_ENTITY: usize = 10;
     let text = bounded(text);
     let mut out = String::with_capacity(text.len());
@@ -194,7 +194,7 @@ mod tests {
         ] {
             assert!(events(text).is_empty(), "{text}");
         }
-        // A bomb of entities stays what it is.
+        // An entity bomb is not expanded.
         assert_eq!(events("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"), [""; 0]);
     }
 }

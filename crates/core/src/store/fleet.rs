@@ -1,7 +1,7 @@
-//! What many machines keep in the store: workers, the legs that wait for one, and what travels between them.
+//! Data of several machines in the store: workers, the legs that wait for one, and parcels between them.
 //!
-//! A worker's row says what it offers; [`super::Wanted::By`] claims with it, in one statement. A parcel is written whole or not at all, and under
-//! the fence of the leg that left it.
+//! A worker's row lists what it offers; [`super::Wanted::By`] claims with it in one statement. A parcel is written
+//! atomically, under the fence of the leg that sends it.
 
 use super::Result;
 use crate::fleet::{Held, Parcel, Parcels, Pool, SeenWorker, StoredParcel, Under, WaitingLeg, Worker};
@@ -10,46 +10,50 @@ use crate::leg::Hold;
 use crate::task::Task;
 use crate::time::Timestamp;
 
-/// The part of the store that workers keep.
+/// The part of the store for workers.
 pub trait Fleet {
-    /// Writes down what a worker says of itself, now. `false` if its name is another's, who was heard of less than [`Worker::SILENCE`] ago.
+    /// Records a worker's current description. Returns `false` if another worker has its name and was seen less than
+    /// [`Worker::SILENCE`] ago.
     fn report_worker(&mut self, worker: &Worker) -> Result<bool>;
 
-    /// Takes a worker that has ended out of the list. Nothing happens if its name is another's by now.
+    /// Removes a worker that has ended. Does nothing if another worker has its name by now.
     fn remove_worker(&mut self, worker: &Worker) -> Result<()>;
 
-    /// The workers that were heard of, by name.
+    /// Returns the known workers by name.
     fn workers(&mut self) -> Result<Vec<SeenWorker>>;
 
-    /// Legs that wait, those that are claimed first before the others, at most so many.
+    /// Returns up to `limit` waiting legs, in the order in which they are claimed.
     fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingLeg>>;
 
-    /// The leg of a task, if it waits.
+    /// Returns the leg of a task, if it waits.
     fn waiting_of(&mut self, task: TaskId) -> Result<Option<WaitingLeg>>;
 
-    /// Lets no leg of a pool be claimed until a time: one leg has found the usage limit of an account, and the others wait with it.
+    /// Blocks all claims of a pool's legs until a time: one leg has reached the usage limit of an account, and the
+    /// others wait with it.
     fn pause(&mut self, hold: Hold, pool: &Pool, until: Timestamp) -> Result<()>;
 
-    /// Puts a parcel into the store. A leg's file that is there already is left alone, so that repeating is harmless. Fails with
+    /// Stores a parcel. Leaves an existing file of a leg as it is, so that repeating is harmless. Fails with
     /// [`super::Error::Removed`] if the parcel that it builds on is gone.
     fn send(&mut self, parcel: &Parcel, under: Under, data: &[u8]) -> Result<()>;
 
-    /// Which parcels there are.
+    /// Lists parcels.
     fn parcels(&mut self, which: &Parcels) -> Result<Vec<StoredParcel>>;
 
-    /// A part of a parcel, from 0 on; `None` after the last.
+    /// Returns a part of a parcel, counted from 0; `None` after the last.
     fn receive(&mut self, parcel: i64, part: u32) -> Result<Option<Vec<u8>>>;
 
-    /// What the store has for other machines, by repository and task.
+    /// Returns the stored data for other machines, by repository and task.
     fn held(&mut self) -> Result<Vec<Held>>;
 
-    /// Removes what the legs of an ended task left. `false` if the task has changed since it was read, or goes on.
+    /// Removes what the legs of an ended task left. Returns `false` if the task has changed since it was read, or
+    /// continues.
     fn discard_work(&mut self, task: &Task) -> Result<bool>;
 
-    /// Whether a task needs a repository: one that is not over, or that ended after `since` in a way that it may be tried again.
+    /// Returns whether a task needs a repository: an unfinished one, or one that ended after `since` in a way that
+    /// allows a retry.
     fn is_needed(&mut self, repository: &str, since: Timestamp) -> Result<bool>;
 
-    /// Removes everything that tasks of a repository were made with, at once. `false` if it is needed ([`Fleet::is_needed`]), or if the
-    /// store has work that builds on it.
+    /// Removes everything that tasks of a repository were created with, in one transaction. Returns `false` if it is
+    /// needed ([`Fleet::is_needed`]), or if the store has work that builds on it.
     fn discard_repository(&mut self, repository: &str, since: Timestamp) -> Result<bool>;
 }

@@ -428,7 +428,7 @@ fn consent(table: &mut Table<'_, '_>) -> Consent {
     }
 }
 
-/// The labels of workers that take its legs.
+/// Reads the labels of the workers that may run its legs.
 fn runs_on(table: &mut Table<'_, '_>, kind: Option<Kind>) -> Vec<String> {
     if matches!(kind, Some(Kind::Action | Kind::Human)) {
         table.refuse(&["runs_on"], "only stages of agents and checks run on workers");

@@ -1,4 +1,4 @@
-//! What is held of tests as they were, shown on results that are written down here.
+//! Verdicts on the tests of the base, from fixed results.
 
 use super::*;
 use crate::results::{Case as Result, Results};
@@ -111,7 +111,7 @@ fn a_row_of_a_table_that_has_another_name_now_expects_something_else() {
     let now = passed(&["test_a[1-2]", "test_a[2-5]"]);
     assert_eq!(told(&now, "prove"), [(Weight::Noted, "expectation-changed".to_owned())]);
     assert_eq!(told(&now, SAME), [(Weight::Fails, "expectation-changed".to_owned())]);
-    // The whole table is gone: the check that reads the change tells of that.
+    // The whole table is gone, which the check that reads the change reports.
     assert_eq!(told(&passed(&["test_b"]), "prove"), []);
 }
 
@@ -137,13 +137,13 @@ fn a_test_is_blinded_that_noticed_broken_code_and_does_not_any_more() {
     let by_helper = Edited::default();
     assert_eq!(blinded(&sound, &by_helper, &before.merged, &after.merged), [id("test_a")]);
     assert_eq!(blinded(&sound, &by_helper, &before.merged, &before.merged), []);
-    // What it asserted moved to another test.
+    // Its assertion moved to another test.
     let moved =
         Edited::of(&[file("tests/test_a.py", HELPER, &HELPER.replace("run(1), 2", "run(1) > 0, True"))]);
     let split = ran(&[("test_a", Outcome::Passed, ""), ("test_c", Outcome::Failed, "assert 3 == 2")]);
     assert_eq!(blinded(&sound, &moved, &before.merged, &split.merged), []);
     assert_eq!(blinded(&sound, &moved, &before.merged, &after.merged), [id("test_a")]);
-    // The rows of a table are found again under other names.
+    // The rows of a table have new names.
     let rows: BTreeSet<TestId> = [id("test_t[1-2]")].into();
     let before = ran(&[("test_t[1-2]", Outcome::Failed, "assert 3 == 2")]);
     let after = |last| ran(&[("test_t[a-b]", Outcome::Passed, ""), ("test_t[b-c]", last, "")]);

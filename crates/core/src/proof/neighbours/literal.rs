@@ -1,4 +1,4 @@
-//! The numbers and texts that are written down in a file, and others that can stand in their place.
+//! Finds number and text literals in a file, and replacements for them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,36 +8,36 @@ use regex::Regex;
 use crate::check::source::{Class, Source};
 use crate::pattern::pattern;
 
-/// A longer text is prose, or a document.
+/// Longer texts are prose or documents.
 const LONGEST: usize = 60;
 
-/// The most that are read from one file.
+/// Maximum number of literals to read from one file.
 const MOST: usize = 5_000;
 
-/// A number or a text, where it stands.
+/// A literal with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
-    /// As it is written, without quotes.
+    /// As written, without quotes.
     pub(super) raw: String,
     pub(super) value: Value,
     pub(super) at: Range<usize>,
     pub(super) line: u32,
-    /// Whether something may be compared with it, or looked up by it.
+    /// Whether something may be compared with it or looked up by it.
     pub(super) is_asked: bool,
-    /// Whether it is one of two bounds that leave room for a single value.
+    /// Whether it is one of two bounds with a single value in between.
     pub(super) is_bound: bool,
     /// Whether something is compared with it as a limit: `total > 100`.
     pub(super) is_limit: bool,
 }
 
-/// What it is.
+/// The value of a literal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(f64),
     Text(String),
 }
 
-/// The literals of a range of a source file, in order.
+/// Returns the literals in a range of a source file, in order.
 pub(super) fn literals(source: &Source, range: Range<usize>) -> Vec<Found> {
     let mut found = numbers(source, &range);
     found.extend(texts(source, &range));
@@ -46,7 +46,7 @@ pub(super) fn literals(source: &Source, range: Range<usize>) -> Vec<Found> {
     found
 }
 
-/// The literals of a file that is no source: JSON, CSV, YAML.
+/// Returns the literals of a data file: JSON, CSV, YAML.
 pub(super) fn plain(text: &str) -> Vec<Found> {
     static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r#""([^"\n]+)"|([^\s",;:\[\]{}]+)"#));
     let found = WORD.captures_iter(text).filter_map(|found| {
@@ -66,7 +66,7 @@ fn line_of(text: &str, at: usize) -> u32 {
     u32::try_from(line + 1).unwrap_or(u32::MAX)
 }
 
-/// Zero, one, two and single letters are in every code.
+/// Returns whether a literal is significant. Zero, one, two and single letters are in all code.
 fn is_telling(found: &Found) -> bool {
     match &found.value {
         Value::Number(number) => *number > 2.0,
@@ -104,7 +104,7 @@ fn numbers(source: &Source, range: &Range<usize>) -> Vec<Found> {
     all
 }
 
-/// Whether a number is compared with something, is a case of a choice, or a key of a table.
+/// Returns whether a number is compared with something, or is a case of a switch or a key of a table.
 fn is_asked(source: &Source, at: Range<usize>) -> bool {
     static ASKS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -118,7 +118,7 @@ fn is_asked(source: &Source, at: Range<usize>) -> bool {
     ASKS.is_match(whole) || KEY.is_match(behind)
 }
 
-/// Whether a number is one of two bounds in a line that leave room for one number.
+/// Returns whether a number is one of two bounds in a line with a single number in between.
 fn is_bound(source: &Source, line: u32, number: f64) -> bool {
     static OTHER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d[\d_]*(?:\.\d+)?)"));
     let text = source.bare.get(source.line(line)).unwrap_or_default();
@@ -128,7 +128,7 @@ fn is_bound(source: &Source, line: u32, number: f64) -> bool {
     text.matches(['<', '>']).count() > 1 && OTHER.find_iter(text).any(|found| near(found.as_str()))
 }
 
-/// Whether a number stands beside `<` or `>`.
+/// Returns whether a number is next to `<` or `>`.
 fn is_limit(source: &Source, at: Range<usize>) -> bool {
     let line = source.line(source.line_of(at.start));
     let before = source.bare.get(line.start..at.start).unwrap_or_default().trim_end().trim_end_matches('=');
@@ -175,14 +175,15 @@ fn texts(source: &Source, range: &Range<usize>) -> Vec<Found> {
     all
 }
 
-/// Codes of HTTP, lengths of months, days and hours, and powers of two.
+/// HTTP status codes, lengths of months, days and hours, and powers of two.
 const KNOWN: [u32; 33] = [
     12, 16, 24, 28, 29, 30, 31, 32, 60, 64, 127, 128, 200, 201, 204, 255, 256, 301, 302, 304, 365, 366, 400,
     401, 403, 404, 409, 422, 429, 500, 502, 503, 1024,
 ];
 
 impl Found {
-    /// Whether the value may be a rule of what was asked for: the task names it and not as an example, or everybody knows it.
+    /// Returns whether the value may be a requested rule: the task names it, not as an example, or it is common
+    /// knowledge.
     pub(super) fn is_rule(&self, task: &str) -> bool {
         match &self.value {
             Value::Number(_) => {
@@ -203,7 +204,7 @@ impl Found {
         matches!(self.value, Value::Number(number) if KNOWN.iter().any(|known| (f64::from(*known) - number).abs() < 0.5))
     }
 
-    /// Whether the value can be an answer that code knows by heart: not a small number, and not a single word.
+    /// Returns whether the value can be a hard-coded answer: not a small number, and not a single word.
     pub(super) fn is_answer(&self) -> bool {
         match &self.value {
             Value::Number(number) => *number >= 100.0 && !self.is_known() && !self.is_limit,
@@ -212,7 +213,8 @@ impl Found {
     }
 }
 
-/// Whether a task names a value only as an example: as an argument of a call, behind "for example", or beside an arrow.
+/// Returns whether a task names a value only as an example: as an argument of a call, after "for example", or next to
+/// an arrow.
 fn is_example(task: &str, value: &str) -> bool {
     static EXAMPLE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -224,7 +226,7 @@ fn is_example(task: &str, value: &str) -> bool {
     inside > 0 && inside == named(task)
 }
 
-/// Other values of the same form.
+/// Returns other values of the same form.
 pub(super) fn variants(found: &Found) -> Vec<String> {
     match &found.value {
         Value::Number(number) => of_number(&found.raw, *number),
@@ -232,7 +234,7 @@ pub(super) fn variants(found: &Found) -> Vec<String> {
     }
 }
 
-/// Near ones and a far one. None needs a larger type than the number itself.
+/// Returns near values and a distant one. None needs a larger type than the number itself.
 fn of_number(raw: &str, number: f64) -> Vec<String> {
     if let Some((whole, part)) = raw.split_once('.') {
         let last = bumped(part.chars().last().unwrap_or('0'));
@@ -243,7 +245,7 @@ fn of_number(raw: &str, number: f64) -> Vec<String> {
             format!("{}.{part}", number.trunc() + 3.0),
         ];
     }
-    // Whole numbers of up to 2^53 are exact.
+    // Integers up to 2^53 are exact.
     let mut all = vec![number - 1.0, (number / 2.0).floor() + 1.0];
     if number < 60.0 {
         all.extend([number + 1.0, number * 2.0]);
@@ -255,7 +257,7 @@ fn of_number(raw: &str, number: f64) -> Vec<String> {
     all.into_iter().map(|number| format!("{number}")).collect()
 }
 
-/// One sign other than before: the last, the first, and one more.
+/// Changes one character: the last, the first, and an additional one.
 fn of_text(text: &str) -> Vec<String> {
     let signs: Vec<char> = text.chars().collect();
     let places: Vec<usize> = (0..signs.len())

@@ -1,4 +1,4 @@
-//! Tests with neighbouring values: what is copied, and what follows from the runs.
+//! Tests with neighbouring values: which copies are made, and the conclusions from their runs.
 
 use super::*;
 
@@ -88,7 +88,7 @@ fn an_answer_that_code_gives_is_tried_with_other_questions() {
         all
     };
     assert!(special(&plan, &red, &same(1..=7))[0].is_given);
-    // For one other question it makes a difference.
+    // For one other input it makes a difference.
     let mut right = same(1..=7);
     let id = TestId { suite: "tests".to_owned(), name: "test_fee_nb2q".to_owned() };
     right.results.tests.insert(id, Ended::plain(Outcome::Failed, "assert 3780 == 3150"));
@@ -229,7 +229,7 @@ fn the_part_of_a_text_that_code_asks_for_is_tried() {
     let rows = "    \"bücher\": \"xn--bcher-kva\",\n    \"müller\": \"xn--mller-kva\",\n";
     let text = planned(rows);
     assert!(text.contains("ann@büches.example") && text.contains("eve@müllerr.example"), "{text}");
-    // A table that knows more is one of the project.
+    // A table with more entries is data of the project.
     let text = planned(&format!("{rows}    \"köln\": \"xn--kln-sna\",\n"));
     assert!(!text.contains("büches") && text.contains("bnn@bücher.example"), "{text}");
 }

@@ -1,7 +1,7 @@
-//! Functions that a change touches, each broken alone: a test of one of them makes nothing good for another.
+//! Breaks each function that a change touches alone, because a test of one function does not make up for another.
 //!
-//! Two things are asked for. What a function says by true or false, it must say for a reason: one that is always true, and that
-//! no test notices, was never shown to be false. And a function that the task names must be looked at by some test.
+//! Two things are required. A function that returns a boolean must have both results tested: if it always returns true
+//! and no test notices, no test has shown it to be false. And some test must look at each function that the task names.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,22 +16,22 @@ use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 use crate::proof::inline;
 
-/// The most functions that are broken.
+/// Maximum number of functions to break.
 const MOST: usize = 12;
 
 /// How a function is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alone {
-    /// It is always true, or always false.
+    /// Always returns this value.
     Always(bool),
     /// Equal values have different hashes.
     OwnHash,
-    /// What it returns is a little off.
+    /// Returns slightly wrong values.
     Wrong,
 }
 
 impl Alone {
-    /// What is said of it.
+    /// Returns the description.
     pub fn words(self) -> &'static str {
         match self {
             Self::Always(true) => "is always true",
@@ -45,21 +45,22 @@ impl Alone {
 /// A function of a change, broken alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// Its file.
+    /// File.
     pub path: String,
-    /// The line of its name.
+    /// Line of its name.
     pub line: u32,
-    /// What it is called.
+    /// Name.
     pub function: String,
     /// How it is broken.
     pub alone: Alone,
-    /// The file with the function broken.
+    /// Text of the file with the broken function.
     pub text: String,
     /// Whether the task names it.
     pub is_named: bool,
 }
 
-/// The functions that a change touches and that are asked for, broken one at a time. Those that the task names come first.
+/// Returns the functions that a change touches and that must be tested, broken one at a time. Functions that the task
+/// names come first.
 pub fn apart(code: &[Code], task: &str) -> Vec<Apart> {
     let mut found: Vec<Apart> = code.iter().flat_map(|file| of_file(file, task)).collect();
     found.retain(|it| it.is_named || matches!(it.alone, Alone::Always(_)));
@@ -110,7 +111,7 @@ fn of_file(code: &Code, task: &str) -> Vec<Apart> {
     found
 }
 
-/// The innermost functions with changed lines, outside of tests.
+/// Returns the innermost functions with changed lines, outside of tests.
 fn touched(language: Language, source: &Source, changed: &BTreeSet<u32>) -> Vec<Function> {
     let tests = if language == Language::Rust { inline::test_items(&source.text) } else { Vec::new() };
     let mut all = functions(language, source);
@@ -129,7 +130,7 @@ fn touched(language: Language, source: &Source, changed: &BTreeSet<u32>) -> Vec<
     all
 }
 
-/// Whether a task names a function, and not only uses a word that is its name as well.
+/// Returns whether a task names a function, and not just a word that is also its name.
 fn is_named(task: &str, name: &str) -> bool {
     let is_code = name.contains('_') || name.chars().skip(1).any(char::is_uppercase);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -143,7 +144,8 @@ fn is_named(task: &str, name: &str) -> bool {
         })
 }
 
-/// Whether a function says true or false. Where its type does not tell, what it returns must look like it.
+/// Returns whether a function returns a boolean. If its type does not show it, the returned expression must look like
+/// one.
 fn is_boolean(language: Language, source: &Source, body: &Range<usize>) -> bool {
     static RETURN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\breturn[ \t]+"));
     static TYPE: LazyLock<Regex> =
@@ -173,7 +175,7 @@ fn is_constant(text: &str) -> bool {
     ["NotImplemented", "None", "null", "undefined"].contains(&text.trim())
 }
 
-/// Whether an expression is true or false, by its form.
+/// Returns whether an expression looks like a boolean.
 fn is_condition(text: &str) -> bool {
     static COMPARES: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -181,7 +183,7 @@ fn is_condition(text: &str) -> bool {
         )
     });
     static CHOOSES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\?|\bif\b|\bfor\b|=>|\blambda\b"));
-    // What stands in brackets says nothing about the whole.
+    // The content of brackets says nothing about the whole.
     let (mut bare, mut depth) = (String::new(), 0_usize);
     for c in text.trim().chars() {
         match c {

@@ -1,11 +1,11 @@
-//! The lines that a change adds to a file or edits in it.
+//! Finds the lines that a change adds or edits in a file.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Pairs of lines that are compared one by one.
+/// Maximum number of pairs of lines to compare one by one.
 const MOST_COMPARED: usize = 4_000_000;
 
-/// The numbers, from 1, of the lines of `new` that `old` does not have in the same order. Blank lines are never among them.
+/// Returns the numbers, from 1, of lines of `new` that `old` does not have in the same order. Omits blank lines.
 pub fn changed(old: &str, new: &str) -> BTreeSet<u32> {
     let (before, after): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let head = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
@@ -18,7 +18,8 @@ pub fn changed(old: &str, new: &str) -> BTreeSet<u32> {
     (0..is.len()).filter(|index| !kept[*index] && !is[*index].trim().is_empty()).map(number).collect()
 }
 
-/// Which lines of each side belong to the longest sequence that both have. None, if they are too many to be compared.
+/// Marks the lines of each side that belong to the longest common subsequence. Marks none if there are too many lines
+/// to compare.
 pub(in crate::proof) fn kept(before: &[&str], after: &[&str]) -> (Vec<bool>, Vec<bool>) {
     if before.len().saturating_mul(after.len()) <= MOST_COMPARED {
         common(before, after)
@@ -55,7 +56,7 @@ fn common(was: &[&str], is: &[&str]) -> (Vec<bool>, Vec<bool>) {
     (left, kept)
 }
 
-/// Which lines of `is` are also in `was`, in whatever order.
+/// Marks the lines of `is` that are also in `was`, in any order.
 fn known(was: &[&str], is: &[&str]) -> Vec<bool> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for line in was {

@@ -1,7 +1,8 @@
-//! Results that are off: of the same type as before, and another value.
+//! Wrong results: values of the same type that differ from the right ones.
 //!
-//! Where a value has no neighbour (an empty list, an object of the project) the broken code fails as loudly as it can, so that
-//! a test which reaches it notices: nothing is said about results that cannot be broken quietly.
+//! Some values have no neighbour, such as an empty list or an object of the project. Then the broken code fails as
+//! visibly as it can, so that every test which reaches it notices. Nothing is concluded about results that cannot be
+//! broken quietly.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,18 +17,18 @@ use crate::pattern::pattern;
 /// How wrong a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Off {
-    /// Next to the right one: `3` is `4`.
+    /// Next to the right one: `3` becomes `4`.
     Little,
-    /// Something else, and always the same: whoever only compares such values with each other notices, too. What has names lacks one,
-    /// and has the others in another order.
+    /// Different, and always the same, so that tests which only compare such values with each other notice too. A
+    /// record loses one name and has the others in another order.
     Whole,
-    /// What is true or false is always this. Everything else stays as it is.
+    /// Booleans are always this value. Other values stay as they are.
     Always(bool),
-    /// The hash of a value is one of its own, whatever it is equal to.
+    /// The hash differs for each value, even for equal ones.
     OwnHash,
 }
 
-/// For every value of Python. What has no neighbour is nothing at all.
+/// For every value of Python. A value without a neighbour becomes `None`-like.
 const PYTHON: &str = "(lambda _f, _v: _f(_f, _v))(lambda _f, _v: not _v if type(_v) is bool else _v + 1 if hasattr(_v, \
                       'as_integer_ratio') else _v + '~' if type(_v) is str else _v + b'~' if type(_v) is bytes else _v + _v.resolution if \
                       hasattr(_v, 'resolution') else _v[:-1] if type(_v) in (list, tuple) and _v else {_k: _f(_f, _w) for _k, _w in \
@@ -38,7 +39,7 @@ const PYTHON_WHOLE: &str = "(lambda _f, _v: _f(_f, _v))(lambda _f, _v: not _v if
                             type(_v)([_f(_f, _w) for _w in _v]) if type(_v) in (list, tuple) and _v else {_k: _f(_f, _w) for _k, _w in \
                             list(_v.items())[:0:-1]} if type(_v) is dict and _v else 1 if _v is None else None, (";
 
-/// The same for JavaScript; `{any}` is the type of TypeScript.
+/// The same for JavaScript; `{any}` is TypeScript's type.
 const SCRIPT: &str = "(function _o(_v{any}, _d{any} = 0){any} { switch (typeof _v) { case 'boolean': return !_v; case 'number': return _v + \
                       1; case 'bigint': return _v + 1n; case 'string': return _v + '~'; } if (_v == null) return 1; if (typeof _v.then === \
                       'function') return _v.then((_w{any}) => _o(_w)); if (Array.isArray(_v) && _v.length) return _v.slice(0, -1); if (_v \
@@ -54,7 +55,7 @@ const SCRIPT_WHOLE: &str = "(function _o(_v{any}, _d{any} = 0){any} { switch (ty
 const ALWAYS: &str = "(function _o(_v{any}){any} { return typeof _v === 'boolean' ? {is} : _v && typeof _v.then === 'function' ? \
                       _v.then(_o) : _v; })(";
 
-/// What is put around a value, before and behind it.
+/// Returns the text to put before and after a value.
 fn around(language: Language, path: &str, off: Off) -> (String, &'static str) {
     let typed = path.rsplit('.').next().is_some_and(|end| matches!(end, "ts" | "tsx" | "mts" | "cts"));
     let any = if typed { ": any" } else { "" };
@@ -73,7 +74,7 @@ fn around(language: Language, path: &str, off: Off) -> (String, &'static str) {
     }
 }
 
-/// What is returned on these lines, wrong.
+/// Replaces returned values on these lines by wrong ones.
 pub(super) fn results(
     language: Language,
     path: &str,
@@ -94,7 +95,8 @@ pub(super) fn results(
     }
 }
 
-/// What is put into a field of an object on these lines, wrong. In languages that compile its type is not known.
+/// Replaces values of object fields on these lines by wrong ones. Not for compiled languages, where their type is
+/// unknown.
 pub(super) fn fields(language: Language, path: &str, source: &Source, lines: &BTreeSet<u32>) -> Vec<Edit> {
     static FIELD: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:self|this)\.[\w.]+(?:\[[^\]\n]*\])?[ \t]*=[ \t]*"));
@@ -116,7 +118,7 @@ pub(super) fn fields(language: Language, path: &str, source: &Source, lines: &BT
     edits
 }
 
-/// Puts what is returned or yielded through a function.
+/// Wraps returned or yielded values in a function call.
 fn wrapped(
     language: Language,
     source: &Source,
@@ -144,7 +146,7 @@ fn wrapped(
     edits
 }
 
-/// Puts what an arrow function without a block gives through a function.
+/// Wraps results of arrow functions without a block in a function call.
 fn arrows(source: &Source, changed: &BTreeSet<u32>, (open, close): &(String, &str)) -> Vec<Edit> {
     static ARROW: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -166,7 +168,7 @@ fn arrows(source: &Source, changed: &BTreeSet<u32>, (open, close): &(String, &st
     edits
 }
 
-/// What a method of Java returns, by the type in its head.
+/// Replaces results of Java methods, by the type in their head.
 fn java(source: &Source, changed: &BTreeSet<u32>, off: Off) -> Vec<Edit> {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -211,7 +213,8 @@ struct Function {
     gives: String,
 }
 
-/// Puts the whole body of a function into another whose result is off. Only of functions whose changed lines are what it returns.
+/// Wraps the whole body of a function in another one that returns a wrong result. Only for functions whose changed
+/// lines are in the returned expression.
 fn bodies(language: Language, source: &Source, changed: &BTreeSet<u32>, off: Off) -> Vec<Edit> {
     let mut edits = Vec::new();
     let all = functions(language, source);
@@ -235,7 +238,7 @@ fn bodies(language: Language, source: &Source, changed: &BTreeSet<u32>, off: Off
     edits
 }
 
-/// Whether what a function returns stands on changed lines.
+/// Returns whether a function's returned expression is on changed lines.
 fn returns(language: Language, source: &Source, body: &Range<usize>, changed: &BTreeSet<u32>) -> bool {
     let (first, last) = (source.line_of(body.start), source.line_of(body.end.saturating_sub(1)));
     let lines: Vec<u32> = (first..=last).collect();
@@ -244,14 +247,14 @@ fn returns(language: Language, source: &Source, body: &Range<usize>, changed: &B
         let text = text(*line);
         text.starts_with("return ") || text.contains(" return ")
     };
-    // The last line that is more than a bracket is what a block of Rust comes to.
+    // The last line that is more than a bracket is the value of a Rust block.
     let end = lines.iter().rev().copied().find(|line| text(*line).chars().any(char::is_alphanumeric));
     let ends = language == Language::Rust
         && end.is_some_and(|line| changed.contains(&line) && !text(line).ends_with(';'));
     ends || lines.iter().any(|line| changed.contains(line) && telling(line))
 }
 
-/// The functions of a file that return something.
+/// Returns the functions of a file that return something.
 fn functions(language: Language, source: &Source) -> Vec<Function> {
     static RUST: LazyLock<Regex> = LazyLock::new(|| pattern(r"((?:\w+\s+)*)\bfn\s+\w+(<[^()]*>)?\s*\("));
     static GO: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^func\s+(\([^()]*\)\s*)?\w+(\[[^\]]*\])?\("));
@@ -278,7 +281,7 @@ fn functions(language: Language, source: &Source) -> Vec<Function> {
     found
 }
 
-/// Where the body opens, behind the parameters.
+/// Returns where the body opens, after the parameters.
 fn body(source: &Source, from: usize) -> Option<usize> {
     let bytes = source.bare.as_bytes();
     let mut at = from;
@@ -292,7 +295,7 @@ fn body(source: &Source, from: usize) -> Option<usize> {
     }
 }
 
-/// An expression of Rust for what is next to a value. `None` for a type that has no neighbours.
+/// Returns a Rust expression for a neighbour of a value; `None` for types without neighbours.
 fn rust(gives: &str, value: &str, off: Off) -> Option<String> {
     match off {
         Off::Always(is) => return (gives == "bool").then(|| format!("{{ let _ = {value}; {is} }}")),
@@ -343,7 +346,7 @@ fn rust(gives: &str, value: &str, off: Off) -> Option<String> {
     }
 }
 
-/// The parts of a list, where no bracket is open.
+/// Splits a list at separators outside of brackets.
 fn top(list: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     list.split(move |c| {
@@ -356,7 +359,7 @@ fn top(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The body of a function of Go around another one. `None` for types that have no neighbours.
+/// Returns the body of a Go function around another body; `None` for types without neighbours.
 fn go(gives: &str, body: &str, off: Off) -> Option<String> {
     let pair = gives.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     match pair {

@@ -1,4 +1,4 @@
-//! What is broken in new code, and what is left alone.
+//! Which parts of new code are broken, and which are left alone.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn results_of_typed_languages_follow_the_type() {
     assert!(text.contains("|| -> Option<u32> {\n    a.parse().ok()\n}"), "{text}");
     assert!(text.contains("Some(_x) => Some(_x.wrapping_add(1))"), "{text}");
     assert_eq!(broken("src/a.rs", "", "fn f() -> Tree {\n    Tree\n}\n", Way::Results), None);
-    // What is returned did not change.
+    // The returned expression did not change.
     let before = "fn f(n: u32) -> u32 {\n    g();\n    n\n}\n";
     assert_eq!(broken("src/a.rs", before, &before.replace("g()", "h()"), Way::Results), None);
     let go = broken("a.go", "", "func f(n int) (string, error) {\n\treturn g(n), nil\n}\n", Way::Results)
@@ -83,7 +83,7 @@ fn all_results_of_changed_functions_are_others_for_the_last_word() {
     let new = old.replace("rate = 1", "rate = 2");
     let text = broken("a.py", old, &new, Way::Everything).expect("broken");
     assert!(text.contains("None, (a * rate))\n") && text.ends_with("    return a\n"), "{text}");
-    // What changed returns nothing itself, so nothing is asked first.
+    // The changed line returns nothing, so there is no result to break first.
     assert_eq!(broken("a.py", old, &new, Way::Results), None);
     let text = broken("a.py", old, &old.replace("RATE = 3", "RATE = 4"), Way::Everything).expect("broken");
     assert!(text.starts_with("RATE = 5\n"), "{text}");
@@ -106,7 +106,7 @@ fn it_is_known_whether_all_of_a_change_is_broken() {
     };
     let python = "import os\n\ndef f(a):\n    return a + 1\n";
     assert!(whole("a.py", "", python));
-    // What else is done may be what the tests look at.
+    // Tests may look at other effects.
     assert!(!whole("a.py", "", &format!("{python}\ndef g(a):\n    a.seen = True\n")));
     assert!(!whole("a.py", "", &format!("{python}\nTABLE = load(os)\n")));
     assert!(!whole("a.py", python, "import os\n"));

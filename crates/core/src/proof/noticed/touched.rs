@@ -1,4 +1,4 @@
-//! What a change touches: functions, and lines outside of them.
+//! The parts of a file that a change touches: functions, and lines outside of them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 use crate::proof::{broken, inline};
 
-/// The functions that have changed lines, and the changed lines outside of them that do something.
+/// Functions with changed lines, and changed lines outside of functions that have an effect.
 pub(super) struct Touched {
     functions: Vec<Range<usize>>,
     outside: BTreeSet<u32>,
@@ -36,7 +36,7 @@ impl Touched {
             }
             let within = all.iter().filter(|function| function.contains(&start)).min_by_key(|it| it.len());
             match within {
-                // A head alone does nothing: a new parameter is read in the body.
+                // A function head alone has no effect: the body reads a new parameter.
                 Some(function) if !touched.functions.contains(function) => {
                     touched.functions.push(function.clone());
                 }
@@ -50,13 +50,13 @@ impl Touched {
         touched
     }
 
-    /// All lines of the functions.
+    /// Returns all lines of the functions.
     pub(super) fn lines(&self, source: &Source) -> BTreeSet<u32> {
         let lines = |it: &Range<usize>| source.line_of(it.start)..=source.line_of(it.end.saturating_sub(1));
         self.functions.iter().flat_map(lines).collect()
     }
 
-    /// Other texts and numbers on the lines outside of functions.
+    /// Changes texts and numbers on the lines outside of functions.
     pub(super) fn values(&self, language: Language, source: &Source) -> Vec<Edit> {
         let all = [broken::Way::Texts, broken::Way::Numbers, broken::Way::Bounds]
             .map(|way| broken::values(language, source, way));
@@ -65,7 +65,7 @@ impl Touched {
         edits
     }
 
-    /// Whether there is an edit in every function, and on every line outside of them.
+    /// Returns whether every function, and every line outside of functions, has an edit.
     pub(super) fn are_broken(&self, source: &Source, edits: &[Edit]) -> bool {
         let inside = |it: &Range<usize>| edits.iter().any(|(at, _)| it.start <= at.start && at.end <= it.end);
         let on = |line: &u32| edits.iter().any(|(at, _)| source.line_of(at.start) == *line);
@@ -73,7 +73,7 @@ impl Touched {
     }
 }
 
-/// Whether a line outside of functions only names something.
+/// Returns whether a line outside of functions only declares a name.
 fn is_declaration(language: Language, line: &str) -> bool {
     static PYTHON: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"^(import|from|class|@|\)|\w+,?$|__all__)|^\w+\s*:\s*[\w.\[\], |]+$"));

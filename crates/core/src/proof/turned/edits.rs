@@ -1,4 +1,4 @@
-//! How assertions are turned around in each language.
+//! Inverts assertions in each language.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use regex::Regex;
 use crate::check::source::{Class, Language, Source};
 use crate::pattern::pattern;
 
-/// A piece of a text and what stands in its place.
+/// A range of a text and its replacement.
 pub(super) type Edit = (Range<usize>, String);
 
-/// Names of assertions in pairs that say the opposite.
+/// Pairs of assertions with opposite meaning.
 const OPPOSITE: [(&str, &str); 22] = [
     ("assertEqual", "assertNotEqual"),
     ("assertTrue", "assertFalse"),
@@ -37,7 +37,7 @@ const OPPOSITE: [(&str, &str); 22] = [
     ("assert.Nil", "assert.NotNil"),
 ];
 
-/// The edits that turn the assertions of a range around, in order.
+/// Returns the edits that invert the assertions of a range, in order.
 pub(super) fn of(language: Language, source: &Source, range: Range<usize>) -> Vec<Edit> {
     let mut edits = match language {
         Language::Python => statements(source, &range),
@@ -54,7 +54,7 @@ pub(super) fn of(language: Language, source: &Source, range: Range<usize>) -> Ve
     edits.extend(named(language, source, &range));
     edits.sort_by_key(|(at, _)| at.start);
     edits.dedup_by(|b, a| b.0.start < a.0.end);
-    // An assertion that does not end where its test does is none that was understood.
+    // An assertion that does not end within its test was misread.
     if edits.iter().any(|(at, _)| at.end > range.end) {
         return Vec::new();
     }
@@ -65,10 +65,10 @@ fn bare<'a>(source: &'a Source, range: &Range<usize>) -> &'a str {
     source.bare.get(range.clone()).unwrap_or_default()
 }
 
-/// Assertions whose names have an opposite.
+/// Inverts assertions whose names have an opposite.
 fn named(language: Language, source: &Source, range: &Range<usize>) -> Vec<Edit> {
     let text = bare(source, range);
-    // Java imports each assertion by its name.
+    // Java imports each assertion by name.
     let jupiter = source.text.contains("org.junit.jupiter");
     let before = match language {
         Language::Java if jupiter => "org.junit.jupiter.api.Assertions.",
@@ -94,7 +94,7 @@ fn named(language: Language, source: &Source, range: &Range<usize>) -> Vec<Edit>
     edits
 }
 
-/// `assert condition`, also over several lines in brackets, without its message.
+/// Inverts `assert condition`, also in brackets over several lines, without its message.
 fn statements(source: &Source, range: &Range<usize>) -> Vec<Edit> {
     static ASSERT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[ \t]*assert[ \t]+"));
     let text = bare(source, range);
@@ -102,7 +102,7 @@ fn statements(source: &Source, range: &Range<usize>) -> Vec<Edit> {
     found.flat_map(|start| negated(start..argument_end(source, start, "\n,#"))).collect()
 }
 
-/// The first argument of each call that begins so.
+/// Inverts the first argument of each call that starts like this.
 fn wrapped(source: &Source, range: &Range<usize>, call: &str) -> Vec<Edit> {
     let text = bare(source, range);
     let own = |at: &usize| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
@@ -111,7 +111,7 @@ fn wrapped(source: &Source, range: &Range<usize>, call: &str) -> Vec<Edit> {
     starts.flat_map(|start| negated_by("!", start..argument_end(source, start, ",)"))).collect()
 }
 
-/// `expect(x).toBe(y)`, `expect(x).to.equal(y)`.
+/// Inverts `expect(x).toBe(y)`, `expect(x).to.equal(y)`.
 fn fluent(source: &Source, range: &Range<usize>) -> Vec<Edit> {
     static MATCHER: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"\)\s*(?:\.(?:resolves|rejects))?(\.not)?(\.to)(?:[A-Z]\w*\s*\(|\.\w)"));
@@ -128,7 +128,7 @@ fn fluent(source: &Source, range: &Range<usize>) -> Vec<Edit> {
     found.collect()
 }
 
-/// Conditions of Go under which a test fails.
+/// Inverts conditions of Go under which a test fails.
 fn conditions(source: &Source, range: &Range<usize>) -> Vec<Edit> {
     static IF: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bif\s+([^{}\n]+?)\s*\{\n"));
     static FAILS: LazyLock<Regex> =
@@ -141,7 +141,7 @@ fn conditions(source: &Source, range: &Range<usize>) -> Vec<Edit> {
         // `if got := f(); got != 4 {`.
         let start = condition.as_str().rfind("; ").map_or(condition.start(), |at| condition.start() + at + 2);
         let asked = text.get(start..condition.end())?;
-        // A preparation that failed is no assertion.
+        // A failed preparation is not an assertion.
         let fails = FAILS.is_match(body) && asked.trim() != "err != nil";
         fails.then(|| range.start + start..range.start + condition.end())
     });
@@ -152,7 +152,7 @@ fn negated(at: Range<usize>) -> Vec<Edit> {
     negated_by("not ", at)
 }
 
-/// A condition in brackets behind a sign.
+/// Puts a condition in brackets after a negation.
 fn negated_by(sign: &str, at: Range<usize>) -> Vec<Edit> {
     if at.is_empty() {
         return Vec::new();
@@ -160,7 +160,7 @@ fn negated_by(sign: &str, at: Range<usize>) -> Vec<Edit> {
     vec![(at.start..at.start, format!("{sign}(")), (at.end..at.end, ")".to_owned())]
 }
 
-/// Where an expression ends: at the first of these signs outside of brackets.
+/// Returns the end of an expression: the first of these characters outside of brackets.
 fn argument_end(source: &Source, start: usize, signs: &str) -> usize {
     let mut at = start;
     while let Some(byte) = source.bare.as_bytes().get(at) {
@@ -174,7 +174,7 @@ fn argument_end(source: &Source, start: usize, signs: &str) -> usize {
         }
         at += 1;
     }
-    // Blanks before the end, and a comment, are no part of it.
+    // Trailing blanks and comments are not part of it.
     let text = source.bare.get(start..at).unwrap_or_default();
     start + text.trim_end().len()
 }

@@ -1,4 +1,4 @@
-//! Turned assertions: what is turned, and what follows from the run.
+//! Inverted assertions: what is inverted, and the conclusions from the run.
 
 use super::*;
 use crate::results::{Case as Ended, Outcome};
