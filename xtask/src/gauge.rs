@@ -76,7 +76,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     Err(Stop(format!("{} cases could not be run", matrix.skipped.len())))
 }
 
-/// A part of the corpus, spread over all of it and the same on every machine: `2/5` is the second of five.
+/// A part of the corpus, spread evenly and the same on every machine: `2/5` is the second of five.
 #[derive(Clone, Copy)]
 struct Part {
     number: u64,
@@ -98,7 +98,8 @@ impl Part {
     }
 }
 
-/// Runs the cases that have no cached result. Returns all results in the order of the cases, and how many were run.
+/// Runs the cases without a cached result. Returns all results in the order of the cases, and the number of cases that
+/// ran.
 fn judge(place: &Place, cases: &[(Fixture, Case)], kept: &Kept) -> (Vec<Judged>, usize) {
     let mut known: BTreeMap<String, Judged> =
         cases.iter().filter_map(|(_, case)| Some((case.name.clone(), kept.get(case)?))).collect();
@@ -122,7 +123,7 @@ fn judge(place: &Place, cases: &[(Fixture, Case)], kept: &Kept) -> (Vec<Judged>,
     (cases.iter().filter_map(|(_, case)| known.remove(&case.name)).collect(), ran)
 }
 
-/// Returns the parts to show beside the whole.
+/// Returns the parts to show in addition to the whole.
 fn parts(judged: &[Judged]) -> Vec<(String, Matrix)> {
     let of = |wanted: &dyn Fn(&Judged) -> bool| {
         Matrix::of(&judged.iter().filter(|judged| wanted(judged)).cloned().collect::<Vec<_>>())
@@ -158,7 +159,7 @@ fn print(matrix: &Matrix, judged: &[Judged]) {
     print_times(judged);
 }
 
-/// Prints how long a case of each language took on average, in seconds, and how much of it the commands of each gate.
+/// Prints the average duration of a case per language, in seconds, and the share of each gate's commands.
 fn print_times(judged: &[Judged]) {
     let languages: BTreeSet<&str> = judged.iter().map(Judged::language).collect();
     println!("| language | cases | s for each | of its gates' commands |");

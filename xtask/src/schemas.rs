@@ -1,5 +1,5 @@
-//! Installs what validates documents of `acquit prove`: the SARIF schema, and check-jsonschema with those of GitHub
-//! workflows and GitLab CI, at the versions pinned in `crates/testkit/schemas/`.
+//! Installs the validators for documents of `acquit prove`: the SARIF schema, and check-jsonschema with the schemas
+//! of GitHub workflows and GitLab CI, at the versions pinned in `crates/testkit/schemas/`.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::fs;

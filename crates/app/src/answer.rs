@@ -25,7 +25,7 @@ pub enum Reply {
     Exactly(Answer),
 }
 
-/// What a person saw when they replied.
+/// State of the request that a person saw when replying.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Number of the request.
@@ -34,7 +34,7 @@ pub struct Seen {
     pub commit: Option<String>,
 }
 
-/// Where an answer leads.
+/// Result of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leads {
     /// To a stage.
@@ -117,7 +117,7 @@ impl App {
                 Err(store::Error::Corrupt { .. }) => continue,
                 task => task?,
             };
-            // Somebody may have answered since the list was read.
+            // Someone may have answered since the list was read.
             tasks.extend(Some(task).filter(|task| matches!(task.state, State::Waiting { .. })));
         }
         Ok((tasks, more))
@@ -192,7 +192,7 @@ impl App {
     }
 }
 
-/// Returns why a request accepts no answer any more: somebody else answered it, or it was closed without an answer.
+/// Returns why a request no longer accepts an answer: someone else answered it, or it was closed without one.
 pub fn why_closed(store: &mut dyn Store, task: TaskId, request: u32) -> Result<Error, Error> {
     let found = history(store, task)?.answers.into_iter().rev().find(|known| known.request == request);
     Ok(match found {

@@ -1,11 +1,11 @@
 //! Links in messages that answer one request to a person without a login.
 //!
-//! A link is for one request of one task. It says through which channel it was sent, and is valid for [`LIFE`]. It is signed
-//! with the key of the dashboard (`web/token`), so removing that file ends all links. A request is answered once, and so
-//! a link answers at most once. Opening a link changes nothing: the page shows the request and asks for a confirmation,
-//! because mail programs and chat services open links by themselves.
+//! A link is for one request of one task. It names the channel through which it was sent, and is valid for [`LIFE`]. It
+//! is signed with the key of the dashboard (`web/token`), so removing that file invalidates all links. A request is
+//! answered once, and so a link answers at most once. Opening a link changes nothing: the page shows the request and
+//! asks for a confirmation, because mail programs and chat services open links automatically.
 //!
-//! Links are made when a message is sent and are not in the store: whoever reads the outbox cannot answer.
+//! Links are created when a message is sent and are not in the store, so reading the outbox is not enough to answer.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use acquit_run::notify::{signature, verify};
 pub const LIFE: Duration = Duration::from_hours(72);
 /// Separates these signatures from others with the same key.
 const PURPOSE: &str = "answer-link";
-/// Maximum number of ways to answer in a message. The page behind each link has all of them.
+/// Maximum number of answer links in a message. The page behind each link offers all answers.
 const WAYS: usize = 3;
 
 /// A link that answers a request.
@@ -45,7 +45,7 @@ pub enum Refused {
     Expired,
 }
 
-/// A way to answer.
+/// A possible answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Label of the link.
@@ -119,7 +119,7 @@ pub fn choices(ask: &Ask) -> Vec<String> {
 pub fn ways(task: &Task) -> Vec<Way> {
     let State::Waiting { request } = &task.state else { return Vec::new() };
     let choices = choices(&request.ask);
-    // The page behind the last link has all ways.
+    // The page of the last link offers all answers.
     let last = match (&request.ask, choices.len()) {
         (Ask::Approval { .. }, _) => "reject",
         (_, 0) => "answer",

@@ -19,11 +19,11 @@ use crate::{App, Error};
 
 /// Maximum number of tasks in `acquit top`.
 const MOST: usize = 500;
-/// How much of the end of a transcript to read: bytes of output, and number of chunks.
+/// Size of the transcript's tail to read: bytes of output, and number of chunks.
 const TAIL: u64 = 16 * 1024;
 const CHUNKS: u32 = 100;
 
-/// What a task waits for.
+/// Why a task waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
     /// A person.
@@ -134,7 +134,7 @@ pub struct Row {
     pub project: String,
     /// One mark for each leg except fixes, followed by the stages to come.
     pub path: Vec<Mark>,
-    /// What it does or waits for. Parts of it are untrusted text.
+    /// Description of what it does or waits for. Parts of it are untrusted text.
     pub doing: String,
     /// How long it has been doing that.
     pub length: Duration,

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::reload::{self, Renewal};
 use crate::tasks;
 
-/// How often to retry a decision when the task changed in between.
+/// Maximum number of retries of a decision when the task changed in between.
 const TRIES: u32 = 8;
 
 impl App {
@@ -74,7 +74,7 @@ impl App {
         unreachable!("the loop returns at its last try")
     }
 
-    /// Sends what workers need for a task that goes on after a cleanup. If this fails, the next cleanup tries again.
+    /// Sends what workers need for a task that continues after a cleanup. If this fails, the next cleanup tries again.
     fn send_again(&self, store: &mut dyn Store, task: &Task) -> Result<(), Error> {
         let definition = store.definition(task.id())?;
         if let Err(error) = acquit_run::fleet::send_again(&self.runtime, store, task, &definition) {

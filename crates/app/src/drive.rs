@@ -15,10 +15,10 @@ use acquit_run::supervise;
 
 use crate::{App, Error};
 
-/// Give up after a harness ended this often in a row without any event of its own.
+/// Give up after this many harnesses in a row ended without any event.
 const STALLS: u32 = 3;
 
-/// How long to wait for a harness whose task has ended, and how often to look.
+/// Time limit for a harness whose task has ended, and the poll interval.
 const LAST: Duration = Duration::from_secs(20);
 const BEAT: Duration = Duration::from_millis(20);
 
@@ -105,7 +105,7 @@ pub enum Start {
     InTurn,
 }
 
-/// Starts a harness for a task. The harness continues by itself.
+/// Starts a harness for a task. The harness then runs on its own.
 pub fn start(app: &App, id: TaskId, why: Start) -> Result<Detached, Error> {
     let log = app.runtime.harness_log(id);
     let file = |source| Error::File { doing: "create the folder of", path: log.clone(), source };

@@ -8,7 +8,7 @@ use acquit_run::runtime::Environment;
 
 use crate::error::Error;
 
-/// What acquit reads from its environment.
+/// The parts of the environment that acquit reads.
 #[derive(Clone)]
 pub struct Surroundings {
     /// All variables, for the harness to choose from.

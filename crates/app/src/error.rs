@@ -31,7 +31,7 @@ pub enum Kind {
 /// Why a use case failed. Messages continue "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The current directory does not exist any more.
+    /// The current directory no longer exists.
     #[error("find the current folder")]
     Here(#[source] std::io::Error),
     /// The path of this program cannot be found.
@@ -143,7 +143,7 @@ pub enum Error {
     /// The branch or pull request to review has no commits of its own.
     #[error("review {what}: it has no commit that its base does not have")]
     NothingToReview {
-        /// What was given.
+        /// The argument.
         what: String,
     },
     /// The file is not a statement of acquit.
@@ -157,7 +157,7 @@ pub enum Error {
     /// An unknown permission.
     #[error("allow {word}")]
     Permit {
-        /// The permission as it was given.
+        /// The given permission.
         word: String,
         /// Cause.
         #[source]
@@ -293,12 +293,12 @@ pub enum Error {
     NoSuch {
         /// The failed action.
         doing: &'static str,
-        /// The name as it was given.
+        /// The given name.
         name: String,
         /// Existing names.
         known: String,
     },
-    /// Somebody else has already answered the request.
+    /// Someone else has already answered the request.
     #[error("answer request {request} of {task}: {by} answered it before: {answer}")]
     Answered {
         /// Task id.
@@ -333,7 +333,7 @@ pub enum Error {
     NoEffect {
         /// The flag.
         flag: &'static str,
-        /// What it was given with.
+        /// The verb or option that it conflicts with.
         with: String,
     },
     /// The workflow does not exist.

@@ -58,7 +58,7 @@ pub struct Dear {
     pub id: TaskId,
     /// Title. Untrusted text.
     pub title: String,
-    /// What its legs used.
+    /// Usage of its legs.
     pub usage: Usage,
     /// Cost limit, if it has one.
     pub limit: Option<u64>,

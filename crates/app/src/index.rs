@@ -6,8 +6,8 @@
 //! task. The usage of running legs changes without an event, so it is
 //! read on each visit.
 //!
-//! **Building takes time** with many tasks, so it is done in parts: open tasks first, then ended ones, newest first.
-//! A board is right after the first part; [`TaskIndex::unread`] says how many tasks the figures still lack.
+//! **Building takes time** with many tasks, so it is done in parts: open tasks first, then ended ones, newest first. A
+//! board is complete after the first part; [`TaskIndex::unread`] returns how many tasks the figures still lack.
 //!
 //! **Figures are not folded on each visit.** Tasks are in groups by the day they were created, repository and workflow.
 //! A group has a version that changes with its tasks, so a sum over a group holds until then (see `figures`).
@@ -55,7 +55,7 @@ pub struct TaskIndex {
     open: BTreeSet<TaskId>,
     ended: BTreeSet<(Timestamp, TaskId)>,
     groups: BTreeMap<GroupKey, Group>,
-    /// How many tasks have each name.
+    /// Number of tasks per name.
     names: BTreeMap<(Named, Word), usize>,
     changes: u64,
 }
@@ -69,7 +69,7 @@ struct Unread {
     open: bool,
 }
 
-/// What tasks have in common that are summed up together.
+/// Properties that tasks share when they are summed up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupKey {
     /// Day of creation: days since 1970, in UTC.
@@ -89,7 +89,7 @@ pub struct Group {
     pub version: u64,
 }
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// Short name of a repository.

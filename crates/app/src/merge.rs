@@ -67,7 +67,7 @@ impl App {
             }
         }
         let task = match &task.state {
-            // Somebody already asked for the merge.
+            // Someone already asked for the merge.
             State::Working { entry, .. } if entry.purpose == acquit_core::leg::Purpose::Merge => task,
             _ => self.decide(store, id, &Input::Merge)?,
         };
@@ -81,7 +81,7 @@ pub fn can_merge(task: &Task) -> bool {
     !merged && is_published(task) && task.tip != task.base() && task.seed.base.branch.is_some()
 }
 
-/// Returns whether a branch contains a commit, whoever merged it.
+/// Returns whether a branch contains a commit, regardless of who merged it.
 fn is_in(app: &App, source: &Source, commit: &str, branch: &str) -> bool {
     let head = format!("refs/heads/{branch}");
     let call = app.runtime.git.call("merge-base").inside(source.path());

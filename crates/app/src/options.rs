@@ -10,7 +10,7 @@ use acquit_core::workflow::{Work, Workflow};
 use crate::app::App;
 use crate::error::Error;
 
-/// How to run a task, where it differs from the project's configuration.
+/// How to run a task, as far as it differs from the project's configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Means {
     /// Workflow to run.

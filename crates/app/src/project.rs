@@ -98,12 +98,12 @@ pub enum Origin {
     Shipped,
     /// Defined by the project.
     Project,
-    /// Defined by the project, in place of a shipped one.
+    /// Defined by the project; replaces a shipped one.
     OverridesShipped,
 }
 
 impl Origin {
-    /// Returns the origin in words.
+    /// Returns the origin as text.
     pub fn words(self) -> &'static str {
         match self {
             Self::Shipped => "shipped",
@@ -164,8 +164,8 @@ impl Files {
         Err(Mistakes(mistakes).into())
     }
 
-    /// Like [`Files::look`], but returns the mistakes of everything except workflows beside what could be read, so that
-    /// a question about one workflow gets the mistakes of that one.
+    /// Like [`Files::look`], but returns the mistakes of everything except workflows separately, so that a question
+    /// about one workflow gets only the mistakes of that one.
     pub fn inspect(&self) -> Result<(Project, Vec<Mistake>), Error> {
         let (under, mut mistakes) = self.user_config();
         let (config, list) = match (under, self.text(CONFIG)?) {

@@ -250,7 +250,7 @@ impl Layers<'_> {
             return None;
         };
         let head = text.split("+++\n").nth(1).unwrap_or_default();
-        // The front matter starts after a line of its own.
+        // The front matter starts after its delimiter line.
         let line = line_of(head, key).map(|line| line + 1);
         Some(("role", Some(PathBuf::from(shown)), line))
     }
@@ -262,7 +262,7 @@ impl Layers<'_> {
     }
 }
 
-/// Returns whether a file sets a key. A list or a line that stands for several keys sets all of them.
+/// Returns whether a file sets a key. A list, or a line that covers several keys, sets all of them.
 fn says(table: &toml::Table, key: &str) -> bool {
     let mut table = table;
     let mut parts = key.split('.');
@@ -271,7 +271,7 @@ fn says(table: &toml::Table, key: &str) -> bool {
             None => return false,
             Some(toml::Value::Table(inner)) => table = inner,
             Some(toml::Value::Array(list)) if list.iter().any(toml::Value::is_table) => {
-                // A list of tables, of which the next part is a name.
+                // A list of tables; the next part is the name of one of them.
                 let Some(name) = parts.next() else { return true };
                 let is_it =
                     |entry: &&toml::Table| entry.get("name").and_then(|own| own.as_str()) == Some(name);

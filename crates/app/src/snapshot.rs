@@ -46,7 +46,7 @@ impl Refusal {
         Self { kind: io::ErrorKind::Other, number: None, words: words.to_owned() }
     }
 
-    /// Returns the reason in words.
+    /// Returns the reason as text.
     pub fn words(&self) -> &str {
         &self.words
     }
@@ -90,7 +90,7 @@ impl Snapshot {
             let content = if kind.is_symlink() {
                 linked(top, &entry.path())
             } else if kind.is_dir() {
-                // Report a folder in place of a workflow as a mistake.
+                // Report a folder with the name of a workflow as a mistake.
                 if path.starts_with("workflows/") && path.strip_suffix(".toml").is_some() {
                     Content::Refused(io::Error::from(io::ErrorKind::IsADirectory).into())
                 } else if depth >= DEEPEST {

@@ -77,7 +77,7 @@ pub struct Problem {
     pub problem: String,
 }
 
-/// Reads a whole task. Its events must lead to the stored task, and its transcripts must have no gaps.
+/// Reads a whole task. Replaying its events must give the stored task, and its transcripts must have no gaps.
 fn check_task(store: &mut dyn Store, summary: &Summary, events: &mut u64) -> Result<(), String> {
     let words = |error: store::Error| acquit_run::harness::chain(&error);
     let task = store.task(summary.id).map_err(words)?;

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::options::{Limits, Means, begin_with, check_model, take_chosen};
 use crate::project::Project;
 
-/// How often to send the start of a task when a cleanup removes it in between.
+/// Maximum number of attempts to send the start of a task when a cleanup removes it in between.
 const TRIES: u32 = 3;
 
 /// A task to create.
@@ -201,7 +201,8 @@ impl App {
         unreachable!("the loop returns at its last try")
     }
 
-    /// Sends the start of a task to other machines and creates the task. Fails if a cleanup removes in between what was sent earlier.
+    /// Sends the start of a task to other machines and creates the task. Fails if a cleanup removes what was sent
+    /// earlier in between.
     fn send_and_create(
         &self,
         store: &mut dyn Store,
@@ -223,8 +224,8 @@ impl App {
         Ok(store.create(definition, changes, by)?)
     }
 
-    /// Marks the repository of a task whose base is not part of the project's own base branch: setup runs code of the
-    /// base, and what it makes of a base that others wrote is for tasks on that base alone.
+    /// Marks the repository of a task whose base is not part of the project's own base branch. Setup runs code of the
+    /// base, so its result for a base that others wrote is used only by tasks on that base.
     pub(crate) fn set_apart(
         &self,
         source: Source,

@@ -1,11 +1,10 @@
 //! A worker: takes legs from a shared store for which its machine has everything, and needs no checkout.
 //!
 //! It registers in the store with what it offers, reads the waiting legs, and checks whether it has what they need:
-//! labels from its command line, agents on its `PATH`, secrets of its own configuration, repositories from their remotes
-//! or from the store.
-//! For each suitable leg it starts a harness, which claims a leg with the worker's row. Like the daemon it may be
-//! killed at any time: its harnesses continue, any other process detects legs that died with it, and another worker
-//! continues from the last handoff.
+//! labels from its command line, agents on its `PATH`, secrets of its own configuration, repositories from their
+//! remotes or from the store. For each suitable leg it starts a harness, which claims a leg with the worker's row. Like
+//! the daemon it may be killed at any time: its harnesses continue, any other process detects legs that died with it,
+//! and another worker continues from the last handoff.
 
 mod repositories;
 
@@ -33,15 +32,15 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Shortest time between two looks. Everything that any leg of the fleet writes wakes every worker, and a look reads the
 /// queue: without this, the database would be busy with looks as soon as a few dozen workers share it.
 const CALM: Duration = Duration::from_millis(500);
-/// How often it reports that it is alive: several times within [`Worker::SILENCE`].
+/// Interval of its reports to the store: several times within [`Worker::SILENCE`].
 const REPORT: Duration = Duration::from_secs(5);
-/// How often to look for legs whose harness died, and for blocked tasks that can continue.
+/// Interval of checks for legs whose harness died, and for blocked tasks that can continue.
 const PATROL: Duration = Duration::from_secs(5);
-/// How long a patrol may remove files: reports must not be late for it.
+/// Maximum time that a patrol may spend on removing files: it must not delay reports.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How long a missing need is remembered before it is checked again.
+/// Time after which a missing need is checked again.
 const LACKING: Duration = Duration::from_secs(30);
-/// How long an available need is remembered before it is checked again.
+/// Time after which an available need is checked again.
 const OFFERED: Duration = Duration::from_mins(5);
 /// Maximum number of waiting legs to read.
 const LOOKED_AT: u32 = 1_000;
@@ -188,8 +187,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Returns how many waiting legs this machine has everything for: all, or as many as it could take. Reads the whole
-    /// queue only if there are fewer among the first.
+    /// Returns the number of waiting legs that this machine could run, up to the number it could take. Reads the whole
+    /// queue only if there are too few among the first.
     fn fitting(&mut self, store: &mut dyn Store, free: usize) -> Result<usize, Error> {
         let now = store.now()?;
         let mut fitting = 0;
@@ -229,7 +228,7 @@ impl Work<'_> {
                     Need::Repository(key) => self.repositories.offer(self.app, key, leg.leg.task)?,
                     need => Some(offer(&self.app.runtime, &own, need)),
                 };
-                // While it is being got, what was known of it holds.
+                // While the repository is being fetched, the earlier answer applies.
                 let Some(offered) = offered else { continue };
                 if let Offered::No(why) = &offered {
                     log(self.app, "lacks", &format!("{}: {why}", need.words()));

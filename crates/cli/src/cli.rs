@@ -1,4 +1,4 @@
-//! What every verb gets: the use cases and the printer.
+//! The context of every verb: the use cases and the printer.
 
 use acquit_app::{App, Notice, Surroundings};
 use acquit_run::process::contain::Launcher;
@@ -21,7 +21,7 @@ impl Cli {
         Self { app, printer }
     }
 
-    /// Returns the arguments for every process that this one starts beside it.
+    /// Returns the arguments to pass to every child process.
     pub fn pass_on(&self) -> Vec<std::ffi::OsString> {
         self.printer.json.then(|| "--json".into()).into_iter().collect()
     }

@@ -19,9 +19,9 @@ use acquit_app::Error;
 use acquit_app::drive::Driver;
 use acquit_run::process::Interrupt;
 
-/// How often to update the screen.
+/// Interval of screen updates.
 const BEAT: Duration = Duration::from_millis(100);
-/// How many events or chunks to read at once.
+/// Maximum number of events or chunks to read at once.
 const PAGE: u32 = 500;
 
 /// Whether to start harnesses or only watch.
@@ -98,7 +98,7 @@ pub fn follow(
         if part != Part::Watches {
             driver.step(app, store, id)?;
         }
-        // What is typed would follow the status line, and both would stay.
+        // While the user types, the input line is after the status line, and both would stay on the screen.
         if !choosing {
             view.follower.tick(&now(store, id)?);
         }
@@ -136,7 +136,7 @@ pub fn show_all(store: &mut dyn Store, id: TaskId, follower: Follower) -> Result
     View { follower, seen: 0, leg: None, read: 0 }.show(store, id).map(|_| ())
 }
 
-/// What was shown so far.
+/// The output so far.
 struct View {
     follower: Follower,
     seen: i64,

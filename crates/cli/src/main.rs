@@ -225,7 +225,8 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Obtain { task, parent } => verbs::mirror::obtain(&cli, task, parent),
         Verb::Leg { task, in_turn, worker, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
-            // A harness that goes on keeps to the limits of pools; a person who names a task does not wait for them.
+            // A harness that continues respects the limits of pools; a person who names a task does not wait for
+            // them.
             let in_turn = in_turn || passed_on.is_some();
             let wanted = match (worker.as_deref(), task) {
                 (Some(worker), task) => Wanted::By(worker, task),

@@ -204,7 +204,7 @@ pub(crate) const TABLES: &[Table] = &[
 ];
 
 impl Table {
-    /// Returns how many rows to read and write at a time.
+    /// Returns the number of rows to read and write at a time.
     fn batch(&self) -> usize {
         if self.columns.iter().any(|(_, kind)| *kind == Bytes) { BATCH_OF_BYTES } else { BATCH }
     }
@@ -374,9 +374,9 @@ pub fn move_to(from: &Location, to: &Location) -> std::result::Result<Copied, Co
     copy(from, to, Lock::Writers { moved_to: to.to_string() })
 }
 
-/// Who is locked out of the source during the copy and after it.
+/// Which access to the source is blocked during the copy and afterwards.
 pub(crate) enum Lock {
-    /// Nobody.
+    /// None.
     Nobody,
     /// Writers, because the store moves.
     Writers {

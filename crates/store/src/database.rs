@@ -131,7 +131,7 @@ impl<B: Backend> Store for Database<B> {
     fn transcribe(&mut self, hold: Hold, chunk: &Chunk, usage: &Usage, notes: &[Note]) -> Result<()> {
         self.write("take a transcript", |tables, _| {
             step::must_hold(tables.set_usage(hold, &json("usage", usage)?)?, hold.leg)?;
-            // Skip an empty chunk: it would take the place of the chunk that starts at the same byte.
+            // Skip an empty chunk: it would replace the chunk that starts at the same byte.
             if chunk.from < chunk.to {
                 match tables.insert_chunk(hold.leg.into(), &ChunkRow::of(chunk)?)? {
                     Touched::Row if notes.is_empty() => tables.announce(key(hold.leg.task))?,

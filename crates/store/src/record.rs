@@ -1,5 +1,5 @@
-//! The content of rows. Structured values are JSON in text columns, read back as a whole. The plain columns beside them
-//! are for the database: to search, order, check, and list without reading the rest.
+//! The content of rows. Structured values are JSON in text columns, read back as a whole. The plain columns next to
+//! them are for the database: to search, order, check, and list without reading the rest.
 //!
 //! PostgreSQL does not allow NUL in text. JSON escapes it, so it survives there. In plain columns, which are only for
 //! display, it becomes U+FFFD on both databases.

@@ -90,7 +90,7 @@ fn refusals(tables: &mut dyn Tables, commits: &[Commit<'_>]) -> Result<Vec<Optio
         {
             return Some(Error::Fenced(hold.leg));
         }
-        // A second step of the same task has read what is not there any more.
+        // A second step of the same task has read an outdated version.
         if std::mem::take(version) != number(commit.before.version) {
             return Some(Error::Conflict(id));
         }
@@ -247,7 +247,7 @@ fn ready(tables: &mut dyn Tables, now: Timestamp, readied: &[Readied<'_>]) -> Re
     tables.insert_legs(&legs, now)
 }
 
-/// Returns what a leg at a stage needs, and its pools, of those of its task.
+/// Returns the needs and pools of a leg at a stage, from those of its task.
 fn demand(demands: Option<&(String, String)>, entry: &Entry) -> Result<(String, Vec<Share>)> {
     let (needs, pools) = demands.map_or(("{}", "{}"), |(needs, pools)| (needs.as_str(), pools.as_str()));
     let (stage, what) = (entry.stage.as_str(), "needs of a task");

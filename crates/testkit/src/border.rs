@@ -1,7 +1,7 @@
-//! A relay before a PostgreSQL server that breaks a connection at the border of one transaction: right before its
-//! commit reaches the server, or right after the server has committed and before the client hears of it.
+//! A relay in front of a PostgreSQL server that breaks a connection at a transaction's commit: right before the commit
+//! reaches the server, or right after the server has committed and before the client knows.
 //!
-//! Listens on a Unix socket in a folder of its own, and passes on to that of the server.
+//! Listens on a Unix socket in its own folder, and forwards to that of the server.
 #![allow(clippy::disallowed_methods, reason = "a relay that only tests use")]
 
 use std::io::{Read, Write};
@@ -14,29 +14,29 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// Name of a server's socket in its folder.
 const SOCKET: &str = ".s.PGSQL.5432";
 
-/// What a client sends to ask for an encrypted connection.
+/// Code with which a client asks for an encrypted connection.
 const ENCRYPTED: u32 = 80_877_103;
 
-/// Which side of a commit.
+/// The side of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// The commit never reaches the server.
     Before,
-    /// The server has committed, and the client does not hear of it.
+    /// The server has committed, and the client does not get the answer.
     After,
 }
 
 /// A running relay.
 pub struct Border {
     folder: tempfile::TempDir,
-    /// The URL of the database, of which the relay's is made.
+    /// URL of the database, from which the relay's URL is made.
     url: String,
     commits: Arc<AtomicU32>,
 }
 
 impl Border {
     /// Starts a relay to the server of this URL, which names the folder of its socket. Breaks the connection of commit
-    /// number `which`, counted over all connections from 1; none, if it is 0.
+    /// number `which`, counted over all connections from 1; 0 breaks none.
     ///
     /// # Panics
     ///
@@ -57,19 +57,19 @@ impl Border {
         border
     }
 
-    /// The URL of the database through the relay.
+    /// Returns the URL of the database through the relay.
     pub fn url(&self) -> String {
         let old = host(&self.url);
         self.url.replace(&*old.to_string_lossy(), &self.folder.path().to_string_lossy())
     }
 
-    /// How many commits it has seen.
+    /// Returns the number of commits so far.
     pub fn commits(&self) -> u32 {
         self.commits.load(Ordering::SeqCst)
     }
 }
 
-/// The folder that a URL names as its host.
+/// Returns the folder that a URL names as its host.
 #[track_caller]
 fn host(url: &str) -> PathBuf {
     let (_, query) = url.split_once('?').expect("a URL with parameters");
@@ -106,13 +106,13 @@ fn end(one: &UnixStream, other: &UnixStream) {
     let _ = other.shutdown(Shutdown::Both);
 }
 
-/// Passes on what the client sends, message by message. Asks before each commit, and ends if it must not pass.
+/// Forwards the client's messages one by one. Asks before each commit, and ends if it must not pass.
 fn forward(
     from: &mut UnixStream,
     to: &mut UnixStream,
     mut commit: impl FnMut() -> bool,
 ) -> std::io::Result<()> {
-    // The first message has no letter, nor has a question before it whether the connection can be encrypted.
+    // The first message has no type byte; neither does a preceding request for encryption.
     loop {
         let first = message(from, &[])?;
         to.write_all(&first)?;
@@ -131,7 +131,7 @@ fn forward(
     }
 }
 
-/// Reads the rest of a message: its length, which counts itself, and its content.
+/// Reads the rest of a message: its length, which includes itself, and its content.
 fn message(from: &mut UnixStream, letter: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
@@ -143,7 +143,7 @@ fn message(from: &mut UnixStream, letter: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Passes on what the server says, until it has said that the commit is done and the client must not hear of it.
+/// Forwards the server's messages, until the answer to a commit that the client must not get.
 fn backward(from: &mut UnixStream, to: &mut UnixStream, silent: &AtomicBool) -> std::io::Result<()> {
     let mut buffer = vec![0; 65536];
     let mut unheard = Vec::new();

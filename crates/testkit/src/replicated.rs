@@ -1,7 +1,7 @@
 //! A PostgreSQL primary with a streaming standby, each on a host of a [`Network`](crate::network::Network).
 //!
-//! Replication is synchronous: what the primary has acknowledged, the standby has. Both listen on their host's address
-//! and on a Unix socket, by which a test looks at them whatever their links do.
+//! Replication is synchronous: the standby has everything that the primary has acknowledged. Both listen on their
+//! host's address and on a Unix socket, through which a test reaches them whatever the state of their links.
 #![allow(clippy::disallowed_methods, reason = "a server that only tests use is started by them")]
 
 use std::os::unix::process::CommandExt;
@@ -16,10 +16,10 @@ pub use postgres::Row;
 use crate::network::Host;
 use crate::{need, postgres as databases};
 
-/// How long a server may take to answer after it was started.
+/// Time limit for a server to answer after its start.
 const START: Duration = Duration::from_secs(30);
 
-/// How often to look whether it does.
+/// Poll interval.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// One of the two servers.
@@ -88,7 +88,7 @@ impl<'n> Replicated<'n> {
         Some(pair)
     }
 
-    /// The address of both for hosts of the network; connections go to the one that takes writes.
+    /// Returns the URL of both for hosts of the network; connections go to the one that accepts writes.
     pub fn url(&self) -> String {
         let [first, second] = [0, 1].map(|which| self.servers[which].host.address());
         format!(
@@ -96,17 +96,17 @@ impl<'n> Replicated<'n> {
         )
     }
 
-    /// The same by Unix sockets, for this process and those it starts.
+    /// Returns the same with Unix sockets, for this process and its children.
     pub fn local_url(&self) -> String {
         let [first, second] = [0, 1].map(|which| self.servers[which].folder.display().to_string());
         format!("postgres:///postgres?host={first}&host={second}&user=acquit&target_session_attrs=read-write")
     }
 
-    /// A connection to the one that takes writes.
+    /// Connects to the server that accepts writes.
     ///
     /// # Panics
     ///
-    /// If none does within `START`.
+    /// If none accepts writes within `START`.
     #[track_caller]
     pub fn client(&self) -> Client {
         let begin = Instant::now();
@@ -122,13 +122,13 @@ impl<'n> Replicated<'n> {
     /// Kills every process of the primary with SIGKILL, the first one first.
     pub fn kill_primary(&mut self) {
         let Some(mut process) = self.servers[self.primary].process.take() else { return };
-        // While it is stopped, it starts no more.
+        // A stopped process cannot start new ones.
         signal("-STOP", process.id());
         let children = children(process.id());
         let _ = process.kill();
         let _ = process.wait();
         children.iter().for_each(|pid| signal("-KILL", *pid));
-        // A server does not start while one of them has the shared memory.
+        // A server does not start while one of them holds the shared memory.
         until("the processes of the server are gone", || children.iter().all(|pid| is_over(*pid)));
     }
 
@@ -138,7 +138,7 @@ impl<'n> Replicated<'n> {
     }
 
     /// Kills one server process of a client, as the kernel does when memory is short: the primary then ends all of
-    /// them and recovers by itself.
+    /// them and recovers.
     pub fn kill_backend(&mut self) {
         let sql = "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() limit 1";
         let found =
@@ -158,7 +158,7 @@ impl<'n> Replicated<'n> {
     pub fn promote(&mut self) {
         self.primary = 1 - self.primary;
         let data = self.servers[self.primary].folder.join("data");
-        // Nobody follows the new primary, so it must wait for nobody.
+        // No standby follows the new primary, so it must not wait for one.
         let mut settings = self.plain("pg_ctl");
         append(&data.join("postgresql.auto.conf"), "synchronous_standby_names = ''\n");
         must(settings.arg("-D").arg(&data).args(["-s", "reload"]));
@@ -166,7 +166,7 @@ impl<'n> Replicated<'n> {
         must(promote.arg("-D").arg(&data).args(["-w", "-s", "promote"]));
     }
 
-    /// Writes what the primary has to a file, if it answers.
+    /// Dumps the primary's data to a file, if it answers.
     pub fn dump(&self, file: &Path) {
         let mut dump = self.plain("pg_dump");
         dump.arg("-h").arg(&self.servers[self.primary].folder).args([
@@ -180,15 +180,15 @@ impl<'n> Replicated<'n> {
         }
     }
 
-    /// Starts a server and waits until it takes connections.
+    /// Starts a server and waits until it accepts connections.
     fn start(&mut self, which: usize, more: &[&str]) {
         let server = &self.servers[which];
         let data = server.folder.join("data");
-        // Left by a server that was killed: its number may belong to another process by now.
+        // Left by a killed server: its pid may belong to another process by now.
         let _ = std::fs::remove_file(data.join("postmaster.pid"));
         let log = std::fs::OpenOptions::new().create(true).append(true).open(server.folder.join("log"));
         let log = log.expect("a log");
-        // It ends with this process, also if that is killed.
+        // It ends with this process, even if that is killed.
         let mut command = server.host.program("setpriv");
         command.arg("--pdeathsig=QUIT");
         if let Some((uid, gid)) = self.user {
@@ -216,7 +216,7 @@ impl<'n> Replicated<'n> {
         });
     }
 
-    /// A program of the server, as its user, on this machine.
+    /// Returns a command for a program of the server, as its user, on this machine.
     fn plain(&self, name: &str) -> Command {
         let mut command = Command::new(self.programs.join(name));
         command.env_clear().env("PATH", "/usr/bin:/bin").env("LC_ALL", "C");
@@ -237,7 +237,7 @@ impl Drop for Replicated<'_> {
     }
 }
 
-/// PostgreSQL refuses to run as root: an unprivileged user, if this process is root.
+/// Returns an unprivileged user if this process is root, because PostgreSQL refuses to run as root.
 fn lesser_user() -> Option<(u32, u32)> {
     let number = |flag: &str, name: &str| -> Option<u32> {
         let output = Command::new("id").args([flag, name]).output().ok()?;
@@ -250,18 +250,18 @@ fn lesser_user() -> Option<(u32, u32)> {
     ["postgres", "nobody"].iter().find_map(|name| number("-u", name).zip(number("-g", name)))
 }
 
-/// Sends a signal to a process, which may be gone already.
+/// Sends a signal to a process, which may have ended.
 fn signal(which: &str, pid: u32) {
     let _ = Command::new("kill").args([which, &pid.to_string()]).stderr(Stdio::null()).status();
 }
 
-/// Whether a process has ended, even if nobody has asked how.
+/// Returns whether a process has ended, even if its parent has not waited for it.
 fn is_over(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
-/// The processes that a process started.
+/// Returns the child processes of a process.
 fn children(parent: u32) -> Vec<u32> {
     let is_child = |stat: &str| {
         let fields =

@@ -1,5 +1,5 @@
-//! How fast legs are claimed: in a store with millions of events beside an empty one, and on PostgreSQL beside pgbench,
-//! which sends the same statements.
+//! Measures how fast legs are claimed: in a store with millions of events and in an empty one, and on PostgreSQL
+//! compared with pgbench, which sends the same statements.
 //!
 //! The statements come from the server's own log of one claim, so they are always those of this version.
 
@@ -15,9 +15,9 @@ use super::measure::{Cost, Quantity, Row, in_turns};
 use crate::server::Server;
 use crate::{Stop, shell};
 
-/// How much slower a claim may be after many events.
+/// Maximum slowdown of a claim after many events.
 const OLD: f64 = 1.5;
-/// How much more time claims may take than pgbench needs for their statements: 0.8 times its rate.
+/// Maximum time for claims, as a multiple of what pgbench needs for their statements: 0.8 times its rate.
 const BESIDE_PGBENCH: f64 = 1.25;
 const EVENTS: u32 = 10_000_000;
 /// Legs to claim in a round.
@@ -26,7 +26,7 @@ const LEGS: u32 = 400;
 const CLIENTS: [u32; 3] = [1, 8, 32];
 /// Identifies the task in the log.
 const FIRST_TASK: i64 = 70_000_000;
-/// How often to look at the queue in a round.
+/// Number of queries of the queue in a round.
 const LOOKS: u32 = 20;
 
 pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
@@ -78,7 +78,7 @@ impl Claims<'_> {
         self.example(&[store, "fill", &legs.to_string()]).map(|_| ())
     }
 
-    /// Makes tasks, then claims as many legs.
+    /// Creates tasks, then claims as many legs.
     fn round(&self, store: &str, clients: u32) -> Result<Value, Stop> {
         self.fill(store, self.legs)?;
         self.example(&[store, "take", &self.legs.to_string(), &clients.to_string()])
@@ -93,7 +93,7 @@ fn median(value: Value) -> Cost {
     Cost { wall: seconds(&value, "median"), cpu: Duration::ZERO }
 }
 
-/// Copies an event of the first task until there are so many.
+/// Copies an event of the first task until there are this many.
 fn grow(store: &str, events: u32) -> Result<(), Stop> {
     const COLUMNS: &str = "task, leg, at, category, kind, level, actor, summary, data";
     if store.starts_with("postgres") {
@@ -128,7 +128,8 @@ fn psql(url: &str, arguments: &[&str]) -> Result<String, Stop> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Claims and pgbench in turns, on databases of their own that are filled alike; then what a worker's look costs.
+/// Claims and runs pgbench in turns, on separate databases with the same content; then measures the cost of a worker's
+/// query.
 fn beside_pgbench(setting: Setting<'_>, server: &Server, rows: &mut Vec<Row>) -> Result<(), Stop> {
     let script = setting.dir.join("claim.sql");
     for clients in CLIENTS {
@@ -193,7 +194,8 @@ fn recorded(
     Ok(variables)
 }
 
-/// Builds a script from a server's log: the transaction that claims. Values become variables, which are passed apart.
+/// Builds a script from a server's log: the transaction that claims. Values become variables, which are returned
+/// separately.
 fn script_of(log: &str) -> Option<(String, BTreeMap<String, String>)> {
     let mut entries: Vec<String> = Vec::new();
     for line in log.lines() {
@@ -227,7 +229,7 @@ fn script_of(log: &str) -> Option<(String, BTreeMap<String, String>)> {
             sql = sql.replace(&format!("${}", at + 1), &format!(":{name}"));
         }
         let ends = if sql.contains("nextval('fences')") { " \\gset c_\n" } else { ";\n" };
-        // pgbench takes a line as it is: a statement may have many.
+        // pgbench reads one statement per line.
         script.push_str(&sql);
         script.push_str(ends);
     }
@@ -244,7 +246,7 @@ fn later(value: &str) -> String {
     }
 }
 
-/// Reads `$1 = 'a', $2 = NULL` of a log.
+/// Parses `$1 = 'a', $2 = NULL` of a log.
 fn parameters(detail: &str) -> Vec<String> {
     let mut values = Vec::new();
     let mut rest = detail;
@@ -275,7 +277,7 @@ fn parameters(detail: &str) -> Vec<String> {
     values
 }
 
-/// Runs the script so often with each client. Returns the time from the first to the last transaction.
+/// Runs the script this often with each client. Returns the time from the first to the last transaction.
 fn pgbench(
     url: &str,
     script: &Path,

@@ -1,5 +1,5 @@
-//! A thousand legs whose harnesses were killed, and the daemon started again: how long until it has found every one of
-//! them and their tasks go on.
+//! Measures recovery: the harnesses of a thousand legs are killed and the daemon is restarted. How long until it has
+//! found every leg and their tasks continue?
 #![allow(clippy::disallowed_methods, reason = "the daemon is started as a person starts it, and looked at")]
 
 use std::process::{Child, Command, Stdio};
@@ -14,14 +14,14 @@ use super::project::Project;
 use crate::Stop;
 use crate::server::Server;
 
-/// The longest that the daemon may take.
+/// Maximum time for the daemon.
 const LIMIT: Duration = Duration::from_secs(2);
 const LEGS: u32 = 1_000;
 /// Harnesses that run at the same time.
 const AT_ONCE: usize = 8;
 /// Timeout for everything else.
 const PATIENCE: Duration = Duration::from_mins(10);
-/// How often to look.
+/// Poll interval.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// An agent that works until a file appears.
@@ -61,7 +61,7 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
 /// A project with its store.
 struct Store<'a> {
     project: &'a Project,
-    /// The database; the file in the project's home without one.
+    /// Database URL; without one, the file in the project's home.
     url: Option<&'a str>,
 }
 
@@ -73,7 +73,7 @@ impl Store<'_> {
         command
     }
 
-    /// Returns how many legs are so.
+    /// Returns the number of legs in this state.
     fn count(&self, which: &str) -> Result<u32, Stop> {
         let sql = format!("select count(*) from legs where {which}");
         let count = match self.url {
@@ -85,7 +85,7 @@ impl Store<'_> {
         Ok(u32::try_from(count).unwrap_or_default())
     }
 
-    /// Waits until so many legs are so.
+    /// Waits until this many legs are in this state.
     fn until(&self, limit: Duration, what: &str, which: &str, wanted: u32) -> Result<(), Stop> {
         let begun = Instant::now();
         while self.count(which)? != wanted {

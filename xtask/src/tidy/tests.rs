@@ -1,4 +1,4 @@
-//! For every rule, a tree that breaks it, where, and a similar one that does not.
+//! For every rule, a tree that breaks it, the location, and a similar tree that does not.
 
 use super::rules::ALL;
 use super::source::{File, Tree};

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::edit::Edit;
 use super::{RefusedHost, Told};
 
-/// Where a problem occurred.
+/// The location of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -27,7 +27,7 @@ pub enum Place {
 /// A problem on the base that would fail every task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Where it occurred.
+    /// Location.
     pub place: Place,
     /// One-line description.
     pub what: String,
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(missing_package("No module named 'evil'"), None);
     }
 
-    /// What is said about a gate that failed on the base with these words.
+    /// Describes a gate that failed on the base with this output.
     fn of(run: &str, said: &str) -> Problem {
         let text = format!("[gates.build]\nrun = {}\nkind = \"build\"\n", toml::Value::from(run));
         let config = acquit_core::config::read("acquit.toml", &text).unwrap();

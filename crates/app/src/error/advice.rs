@@ -230,7 +230,7 @@ fn usage(hint: impl Into<String>) -> Advice {
 
 /// The caller can fix it: with the existing name that was probably meant, or else in this way.
 fn near(name: &str, known: &str, otherwise: &str) -> Advice {
-    // A project's name can have a comma.
+    // A project's name can contain a comma.
     match nearest(name, known.split(", ").chain([known])) {
         Some(near) => usage(format!("did you mean `{near}`?")),
         None => usage(otherwise),

@@ -1,4 +1,4 @@
-//! What the index holds of each task: what lists and figures need, without agent output.
+//! The index's entry of a task: everything that lists and figures need, without agent output.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ use acquit_core::workflow::{Mode, Stage, Work, Workflow};
 use super::legs::{self, IndexedLeg, Legs};
 use super::shape::{LegShape, Reason, StageShape, Standing, TaskShape, Word};
 
-/// What tasks share, so that each is held once.
+/// Words that tasks share, so that each is stored once.
 #[derive(Default)]
 pub(super) struct Words {
     texts: Held<str>,
@@ -30,7 +30,7 @@ pub(super) struct Words {
 /// Values that are held once each.
 struct Held<T: ?Sized> {
     known: HashSet<Arc<T>>,
-    /// At this number of values, those that no task has any more are dropped.
+    /// Number of values at which unused ones are dropped.
     most: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct IndexedTask {
     pub id: TaskId,
     /// Title.
     pub title: Box<str>,
-    /// What it has in common with other tasks.
+    /// Properties that it shares with other tasks.
     pub shape: Arc<TaskShape>,
     /// Legs; [`IndexedTask::legs`] reads them.
     pub legs: Legs,
@@ -72,7 +72,7 @@ impl IndexedTask {
         self.legs().filter_map(|leg| leg.cost()).reduce(u64::saturating_add)
     }
 
-    /// Returns how long its legs ran.
+    /// Returns the total run time of its legs.
     pub fn took(&self, now: Timestamp) -> Duration {
         self.legs().map(|leg| leg.took(now)).sum()
     }

@@ -25,9 +25,9 @@ const BY_LOGIN: u64 = 1 << 6;
 pub struct IndexedLeg<'t> {
     /// Leg number.
     pub number: u32,
-    /// What it has in common with legs of other tasks.
+    /// Properties that it shares with legs of other tasks.
     pub shape: &'t LegShape,
-    /// What its agent used, without the model's name; `None` if nothing.
+    /// Usage of its agent, without the model's name; `None` if nothing.
     pub usage: Option<Usage>,
     /// Earliest claim time.
     pub not_before: Timestamp,
@@ -61,7 +61,7 @@ impl IndexedLeg<'_> {
         self.started.is_some() && self.ended.is_none()
     }
 
-    /// Returns how long it ran; until `now` if it still runs.
+    /// Returns its run time; until `now` if it is still running.
     pub fn took(&self, now: Timestamp) -> Duration {
         self.started.map_or(Duration::ZERO, |started| self.ended.unwrap_or(now).since(started))
     }
@@ -71,7 +71,7 @@ impl IndexedLeg<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Legs {
     shapes: Arc<[Arc<LegShape>]>,
-    /// What [`Legs::iter`] reads beside the shapes.
+    /// Data that [`Legs::iter`] reads in addition to the shapes.
     packed: Box<[u8]>,
 }
 
@@ -99,7 +99,7 @@ impl Legs {
         Iter { shapes: self.shapes.iter(), packed: &self.packed, number: 0, at: 0 }
     }
 
-    /// Replaces what a leg used.
+    /// Replaces the usage of a leg.
     pub(super) fn set_usage(&mut self, number: u32, usage: Option<&Usage>) {
         let changed = self
             .iter()

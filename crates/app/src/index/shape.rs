@@ -1,4 +1,4 @@
-//! What indexed tasks and legs have in common with others, so that it is held once.
+//! Properties that indexed tasks and legs share with others, so that each combination is stored once.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use acquit_core::leg;
 /// A text that many tasks share.
 pub type Word = Arc<str>;
 
-/// What a task has in common with other tasks. Ten thousand tasks have few different shapes, so tasks share those.
+/// Properties that a task shares with other tasks. Ten thousand tasks have few different shapes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TaskShape {
     /// Short name of the repository.
@@ -71,7 +71,7 @@ pub struct StageShape {
     pub repairs: bool,
 }
 
-/// What a leg has in common with legs of other tasks.
+/// Properties that a leg shares with legs of other tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LegShape {
     /// Stage name.

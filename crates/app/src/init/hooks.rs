@@ -22,7 +22,7 @@ pub enum Agent {
     Cursor,
 }
 
-/// How often a session is sent back before it must be acquitted once. More attempts rarely help, and each costs a
+/// How often a session is sent back in a row before it is allowed to end. More attempts rarely help, and each costs a
 /// judgement.
 pub const MOST_IN_A_ROW: u32 = 3;
 
@@ -149,7 +149,7 @@ fn file(top: &Path, name: &str, agent: Agent) -> Result<(&'static str, String), 
     let Some(list) = list.as_array_mut() else {
         return Err(unusable(&format!("`hooks.{event}` is not a list")));
     };
-    // Replace our own hook, whatever it was. Keep others.
+    // Replace our own hook of any version. Keep others.
     list.retain(|one| !one.to_string().contains("acquit prove --hook"));
     list.extend(entry.as_array().cloned().unwrap_or_default());
     let text = serde_json::to_string_pretty(&settings).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Writes the planned files. Every step uses the descriptor of a folder that was opened without following symlinks, so
-//! nothing is ever written outside the repository, whatever changes meanwhile. Each file is written atomically.
+//! nothing is ever written outside the repository, even if it changes meanwhile. Each file is written atomically.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,9 +16,9 @@ use super::{Plan, render};
 pub enum Overwrite {
     /// Keep existing files.
     Never,
-    /// Replace existing files, and keep what was in them as `<name>.old`.
+    /// Replace existing files, and keep their old content as `<name>.old`.
     Allowed,
-    /// Replace existing files: the new text has what was in them, or nobody wrote them by hand.
+    /// Replace existing files: the new text contains the old content, or the files are generated.
     InPlace,
 }
 

@@ -25,14 +25,14 @@ const PREDICATE: &str = "urn:acquit:prove:v1";
 /// Maximum size of a statement to read.
 const LARGEST: u64 = 64 << 20;
 
-/// Returns the folder beside a statement that keeps copies of the gates' output.
+/// Returns the folder next to a statement that keeps copies of the gates' output.
 pub fn logs_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".logs");
     name.into()
 }
 
-/// Returns the signature file beside a statement.
+/// Returns the signature file of a statement.
 pub fn signature_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".sig");
@@ -60,11 +60,11 @@ pub struct Demand<'d> {
 /// Result of checking one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// What was checked.
+    /// Subject of the check.
     pub what: String,
     /// Whether it matches the statement.
     pub holds: bool,
-    /// What the check found.
+    /// Result of the check.
     pub found: String,
 }
 
@@ -85,7 +85,7 @@ impl Verified {
 }
 
 impl App {
-    /// Writes a judgement as a statement. With [`Sign::Yes`], also writes a signature beside it, made with the key of
+    /// Writes a judgement as a statement. With [`Sign::Yes`], also writes a signature next to it, made with the key of
     /// the user's git.
     pub fn attest(&self, report: &Report, file: &Path, sign: Sign) -> Result<(), Error> {
         let change = &report.change;
@@ -245,7 +245,7 @@ fn check_logs(folder: &Path, report: &Value, checked: &mut Vec<Checked>) {
     }
 }
 
-/// Checks that the decision follows from the claims beside it.
+/// Checks that the decision follows from the claims in the same report.
 fn consistent(report: &Value, decision: &str) -> Checked {
     let broken = |claim: &Value| claim["status"] == "broken";
     let any = report["claims"].as_array().into_iter().flatten().any(broken);

@@ -1,9 +1,9 @@
 //! Stop hooks of agents: send an agent back with the problems if it ends its turn too early.
 //!
 //! Each agent has its own hook format; [`Agent`] knows them. The agent's message is untrusted input: its size is
-//! limited, and only the session name and how the turn ended are read from it. *An agent is never sent back forever*: acquit counts per
-//! session, and lets the agent end after [`MOST_IN_A_ROW`] times without success and [`MOST_IN_ALL`] times in total,
-//! whatever the agent claims about earlier hooks.
+//! limited, and only the session name and how the turn ended are read from it. *An agent is never sent back forever*:
+//! acquit counts per session, and lets the agent end after [`MOST_IN_A_ROW`] times without success and [`MOST_IN_ALL`]
+//! times in total, regardless of what the agent claims about earlier hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::report::{Decision, Report, Status};
 pub use crate::init::hooks::{Agent, MOST_IN_A_ROW};
 use acquit_core::hex;
 
-/// How often a session is sent back in total.
+/// Maximum number of times that a session is sent back in total.
 pub const MOST_IN_ALL: u32 = 20;
 
 /// Maximum size of an agent's message to read.
@@ -37,7 +37,7 @@ pub struct Turn {
     pub session: String,
     /// Whether the agent says that a hook already sent it back in this turn.
     pub again: bool,
-    /// Whether the agent says that its user stopped it, or that it failed. It does not claim to be done then.
+    /// Whether the agent reports that its user stopped it, or that it failed. Then it does not claim to be done.
     pub broken_off: bool,
 }
 
@@ -57,7 +57,7 @@ impl Turn {
     }
 }
 
-/// How often a session was sent back.
+/// Number of times that a session was sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Count {

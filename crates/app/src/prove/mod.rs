@@ -2,9 +2,9 @@
 //!
 //! The change becomes a commit in a scratch repository that borrows the user's objects (`subject`). `rules` selects the
 //! gates: those of the project, or those that `acquit init` would write. They run as a task with one stage of the kind
-//! `check`, in a separate store, with the same harness and sandbox as every other task (`trial`). Failures that do not
-//! compare with the base by themselves are then run on the base, so that a change is not blamed for what was already
-//! broken. [`report`] holds the result.
+//! `check`, in a separate store, with the same harness and sandbox as every other task (`trial`). Failures of gates
+//! that don't compare with the base then run on the base, so that a change is not blamed for what was already broken.
+//! [`report`] holds the result.
 //!
 //! No agent, forge or daemon takes part, and nothing in the user's checkout, index, refs or objects changes.
 
@@ -41,9 +41,9 @@ const FOLDER: &str = "proofs";
 pub struct Asked {
     /// The change to judge.
     pub which: Which,
-    /// What to compare with. If `None`, the branch the change started from.
+    /// Base to compare with; `None` uses the branch that the change started from.
     pub base: Option<String>,
-    /// How much to run.
+    /// Which gates to run.
     pub depth: Depth,
     /// Whether the base's `.acquit/` may be used although the user has not trusted it here.
     pub trust: Trusting,
@@ -53,7 +53,7 @@ pub struct Asked {
     pub logs: Option<PathBuf>,
     /// Whether to write detected gates to `.acquit/`.
     pub save: Save,
-    /// What to do with a change that changes nothing.
+    /// What to do with an empty change.
     pub empty: Empty,
     /// What the change may weaken, in the syntax of `allow` of the check `dilution`.
     pub allow: Vec<String>,
@@ -68,7 +68,7 @@ pub enum Save {
     Yes,
 }
 
-/// What to do with a change that changes nothing.
+/// What to do with an empty change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
     /// Run the gates on the tree as it is.
@@ -77,7 +77,7 @@ pub enum Empty {
     Pass,
 }
 
-/// How much to run.
+/// Which gates to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// All gates.
@@ -252,7 +252,7 @@ fn doubtful(gates: &[Gate], report: &Report) -> Vec<Gate> {
     each.collect()
 }
 
-/// Where a judgement keeps its files.
+/// The folders of a judgement's files.
 struct Place {
     folder: PathBuf,
     pid: u32,

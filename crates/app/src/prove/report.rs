@@ -23,12 +23,12 @@ pub const FORM: u32 = 1;
 const INIT: &str =
     "run `acquit init`: it writes .acquit/acquit.toml, tries setup and gates, and suggests repairs";
 
-/// Checks for which detected rules have no gate, because only the project knows what it wants of them.
+/// Checks for which detected rules have no gate, because only the project knows its requirements for them.
 const NOT_DETECTED: &str = "scope, coverage, mutants";
 const NO_GATE: &str =
     "no gate without .acquit/; `acquit prove --save` writes it, and docs/gates.md shows the gates to add";
 
-/// What a test command that has no report per test cannot show.
+/// Claims that a test command without a report per test cannot prove.
 const SINGLE_TESTS: &str = "single tests, and whether those of the change fail without it";
 
 /// Advice if the runner finds no tests, with and without the change.
@@ -101,7 +101,7 @@ pub struct Claim {
     pub status: Status,
     /// The command that ran, or what was inspected.
     pub command: String,
-    /// How it ended, in words.
+    /// How it ended, as text.
     pub ended: String,
     /// Duration.
     pub took: Span,
@@ -300,7 +300,7 @@ impl Report {
         }
     }
 
-    /// Marks claims that fail on the base as well as broken before, unless the change brings complaints of its own.
+    /// Marks claims that also fail on the base as broken before, unless the change introduces complaints.
     pub(super) fn compare_with_base(&mut self, round: &Round) {
         for verdict in round.told.verdicts.iter().filter(|verdict| !verdict.passed) {
             let failed = |claim: &&mut Claim| {
@@ -367,8 +367,8 @@ impl Report {
 /// Figure of complaints that the base does not have.
 const NEW: &str = "new complaints";
 
-/// Compares what a command complains about with what it complains about on the base, and returns whether the change brings
-/// more. A test command is left out: what it prints about files is not a complaint about them.
+/// Compares the complaints of a command with those on the base, and returns whether the change introduces any. Leaves
+/// out test commands: their output about files is not a complaint.
 fn brings_its_own(claim: &mut Claim, gate: &Gate, on_base: &Verdict, change: &Subject) -> bool {
     if gate.is_test() || !matches!(gate.check, Check::Command(_)) {
         return false;
@@ -477,7 +477,7 @@ fn claim(
 /// Rule about expected values of tests.
 const EXPECTATION: &str = "expectation-changed";
 
-/// Rules that only say that a change has no tests of its own.
+/// Rules that only report that a change has no tests of its own.
 const UNTESTED: [&str; 2] = [rule::UNTESTED, rule::UNPROVEN];
 
 /// Returns the claim of a gate as a sentence.

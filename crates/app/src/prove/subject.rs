@@ -199,7 +199,7 @@ fn forge_config(app: &App, asked: &Asked, source: &Source, place: &Path) -> Resu
 fn upstream(app: &App, source: &Source, head: &CommitId) -> Result<(CommitId, String), Error> {
     const REMOTE: &str = "origin";
     let git = &app.runtime.git;
-    // Only use a trusted configuration: a change must not choose what it is compared with.
+    // Use only a trusted configuration: a change must not choose its own base.
     let configured = app.files(source).ok().and_then(|files| files.read().ok()).and_then(|it| it.config.base);
     let tracked = source.tracked_head(git, REMOTE)?;
     let current = source.base(git, None)?.branch;

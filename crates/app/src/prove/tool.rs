@@ -23,22 +23,22 @@ use crate::app::App;
 use crate::error::Error;
 use crate::scratch_dir::Folder;
 
-/// How long a call waits for a judgement.
+/// Maximum time that a call waits for a judgement.
 pub const PATIENCE: Duration = Duration::from_secs(45);
 
-/// How often to check whether a judgement has ended.
+/// Poll interval for the end of a judgement.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How often to send progress to a client that asked for it.
+/// Interval of progress messages to a client that asked for them.
 const PROGRESS: Duration = Duration::from_secs(2);
 
-/// How long cancelled judgements may clean up after the client disconnects.
+/// Time for cancelled judgements to clean up after the client disconnects.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// Maximum number of concurrent judgements.
 const MOST: usize = 4;
 
-/// How many bytes at the end of a log to search for its last line.
+/// Number of bytes at the end of a log to search for its last line.
 const TAIL: usize = 4096;
 
 const INSTRUCTIONS: &str = "Call `prove` before you say that a change is done: it builds and tests the change and its base in a sandbox \

@@ -1,4 +1,4 @@
-//! Collects what earlier nights proposed in a repository, and what became of it.
+//! Collects the proposals of earlier nights in a repository, and their results.
 
 use std::cell::Cell;
 
@@ -18,9 +18,9 @@ use crate::error::Error;
 /// Maximum number of tasks of a repository to read, newest first: some months of nights.
 const TASKS: u32 = 200;
 
-/// Tells what became of a task's work. A forge knows pull requests; a repository only knows branches.
+/// Finds the result of a task's work. A forge knows pull requests; a repository knows only branches.
 pub(super) trait Fates {
-    /// Returns what became of it, if known.
+    /// Returns the result, if known.
     fn fate(&self, task: &Task) -> Option<Fate>;
 }
 
@@ -79,7 +79,7 @@ impl Fates for Requests<'_> {
     }
 }
 
-/// What earlier nights left in a repository.
+/// The results of earlier nights in a repository.
 pub(super) struct Earlier {
     /// Earlier proposals, newest first.
     pub(super) proposals: Vec<Proposal>,

@@ -47,20 +47,20 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Longest sleep while a caller waits for the daemon to finish: the store does not report the end of a process that the
 /// daemon started.
 const SOON: Duration = Duration::from_millis(100);
-/// How often to look for legs whose harness died, and for blocked tasks that can continue.
+/// Interval of checks for legs whose harness died, and for blocked tasks that can continue.
 const PATROL: Duration = Duration::from_secs(5);
-/// How often to reread the configuration and the schedules, which others may have paused.
+/// Interval for rereading the configuration and the schedules, which other processes may have paused.
 const REREAD: Duration = Duration::from_secs(30);
-/// How often to reread the configuration while it is not trusted: the user may be about to trust it.
+/// Interval for rereading the configuration while it is not trusted: the user may be about to trust it.
 const REREAD_UNTRUSTED: Duration = Duration::from_secs(2);
-/// How often to give memory back that is not needed while something is in progress.
+/// Interval for returning unused memory while something is in progress.
 const GIVE_BACK: Duration = Duration::from_mins(1);
-/// How long to wait after an error of the store.
+/// Delay after an error of the store.
 const TROUBLE: Duration = Duration::from_secs(5);
 
 /// Options of the daemon.
 pub struct Options {
-    /// When it ends by itself.
+    /// When it exits.
     pub until: Until,
     /// What to do on a stop request.
     pub stop: Stop,
@@ -74,19 +74,19 @@ pub struct Options {
     pub dashboard: Option<Dashboard>,
 }
 
-/// When the daemon ends by itself.
+/// When the daemon exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Never.
     Stopped,
-    /// When nothing is due any more.
+    /// When nothing is due.
     Done,
 }
 
 /// What the daemon does on a stop request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Ends at once. Legs continue by themselves.
+    /// Exits at once. Legs continue on their own.
     Leave,
     /// Starts nothing more, and waits for running legs.
     Drain,
@@ -201,8 +201,9 @@ pub(crate) fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrup
 }
 
 impl Daemon<'_> {
-    /// Gives memory back that the start, or what was due, has needed. While nothing is in progress, before each sleep: a
-    /// look needs little, but the kernel maps sixteen pages of the program around each that it reads.
+    /// Returns memory to the system that was needed by the start or by due work. While nothing is in progress, does so
+    /// before each sleep: a look needs little memory, but for each page that it reads the kernel maps sixteen pages of
+    /// the program.
     fn give_memory_back(&mut self, busy: Busy) {
         if busy == Busy::No || self.gave_back.is_none_or(|at| at.elapsed() >= GIVE_BACK) {
             self.gave_back = Some(Instant::now());

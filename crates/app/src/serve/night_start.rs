@@ -23,8 +23,8 @@ use crate::error::Error;
 use crate::options::Means;
 use crate::task::{NewTask, Origin};
 
-/// How often to retry a write to a night that others write to as well: each of its repositories may have such a
-/// process.
+/// Maximum number of retries of a write to a night, because each of its repositories may have a process that writes to
+/// it.
 pub(super) const TRIES: u32 = 100;
 
 /// A repository of a night.
@@ -146,7 +146,7 @@ fn make(
 }
 
 /// Writes the progress of a repository, if it has not changed since `before` was read. Returns the current progress,
-/// whoever wrote it.
+/// regardless of who wrote it.
 fn write(
     store: &mut dyn Store,
     which: &Which,

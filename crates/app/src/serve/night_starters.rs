@@ -105,7 +105,7 @@ impl Daemon<'_> {
     /// Ends processes that are no longer needed.
     pub(super) fn keep_beginners(&mut self, wanted: &BTreeSet<Which>) {
         self.beginners.failed.retain(|which, _| wanted.contains(which));
-        // A process that has created its task is about to end by itself.
+        // A process that has created its task is about to exit.
         let late = |which: &Which, since: &Instant| !wanted.contains(which) && since.elapsed() > AFTERWARDS;
         let running = self.beginners.running.iter();
         let over: Vec<Which> = running

@@ -202,8 +202,8 @@ impl Daemon<'_> {
         Ok(store.keep(&night, &[])?)
     }
 
-    /// Ends a night whose schedule is gone, once the work that it started is over. Skips the rest then, because nothing
-    /// says how to run it. If the schedule comes back before that, the rest still runs.
+    /// Ends a night whose schedule is gone, once its running work has ended. Skips the rest then, because nothing
+    /// defines how to run it. If the schedule is restored before that, the rest still runs.
     fn finish_without_schedule(
         &mut self,
         store: &mut dyn Store,
@@ -263,8 +263,8 @@ impl Daemon<'_> {
 }
 
 impl Daemon<'_> {
-    /// Returns when to send the report of a night: the next morning, if the configuration sets an hour. If somebody
-    /// waits for it, sends it at once.
+    /// Returns when to send the report of a night: the next morning, if the configuration sets an hour. If a person
+    /// waits for it, it is sent at once.
     fn report_hour(&self, night: &Night) -> Option<Timestamp> {
         if night.cause == Cause::Hand || self.options.until == Until::Done {
             return None;

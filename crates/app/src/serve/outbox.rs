@@ -107,7 +107,8 @@ impl Daemon<'_> {
             posted.iter().any(|letter| letter.message.project == project && letter.message.key == original)
         };
         let task = store.task(task)?;
-        // What a person wrote may be a secret, and channels show it to others. What was offered is known to them.
+        // A person's text may be a secret, and channels show it to others. The offered options are already known to
+        // them.
         let of_request = |letter: &&Letter| letter.message.key.starts_with(&format!("{replaced}/"));
         let offered = |words: &str| {
             posted.iter().filter(of_request).any(|letter| letter.message.payload.to_string().contains(words))
@@ -164,8 +165,8 @@ impl Daemon<'_> {
     }
 }
 
-/// `acquit post`: sends every message that is due, in a separate process. If it is killed, another one sends what it
-/// had taken.
+/// `acquit post`: sends every message that is due, in a separate process. If it is killed, the next one sends the
+/// messages that it had taken.
 pub fn send(app: &App) -> Result<(), Error> {
     let mut store = app.store()?;
     let home = Home::read(app)?.trusted()?;

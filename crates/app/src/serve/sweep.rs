@@ -13,9 +13,9 @@ use crate::app::App;
 use crate::error::Error;
 use crate::size;
 
-/// How often to clean up when nothing runs.
+/// Interval of cleanups when nothing runs.
 const OFTEN: Duration = Duration::from_hours(1);
-/// How often to clean up at least, on a machine that is never idle.
+/// Maximum interval of cleanups on a machine that is never idle.
 const ANYHOW: Duration = Duration::from_hours(12);
 
 /// The cleanup process, and when it last started. It ends with the daemon and may be killed at any time.

@@ -50,7 +50,7 @@ impl Workers {
 }
 
 impl Daemon<'_> {
-    /// Returns the tasks with a leg that runs on this machine, whoever started it.
+    /// Returns the tasks with a leg that runs on this machine, regardless of who started it.
     pub(super) fn running_here(&self, store: &mut dyn Store) -> Result<BTreeSet<TaskId>, Error> {
         let host = &self.app.runtime.host;
         let here = store

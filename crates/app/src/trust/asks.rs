@@ -1,9 +1,9 @@
 //! Lists what a repository's `.acquit/` asks for beyond a plan of work: programs, secrets, hosts, destinations for
 //! data, less safety.
 //!
-//! [`CONFIG`] and [`WORKFLOW`] list the harmless keys: what to do, in which words, how often, and stricter limits.
-//! Every other key needs trust, including unknown ones. The references contain every key, and a test requires a rule
-//! for each.
+//! [`CONFIG`] and [`WORKFLOW`] list the harmless keys: instructions, wording, frequency, and stricter limits. Every
+//! other key needs trust, including unknown ones. The references contain every key, and a test requires a rule for
+//! each.
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub enum What {
     Sends,
     /// Is less restrictive than the default.
     LessSafe,
-    /// Starts work by itself.
+    /// Starts work automatically.
     Starts,
     /// Anything else that is not known to be harmless.
     Other,
@@ -253,8 +253,8 @@ const GATES: &[Entry] = &[
     ("gates.*.outcome", Harmless),
 ];
 
-/// Returns everything that the files ask for. A file that is not valid TOML counts as an ask, because nobody can tell
-/// what it asks for.
+/// Returns everything that the files ask for. A file that is not valid TOML counts as an ask, because its content is
+/// unknown.
 pub fn asks(files: &Snapshot) -> Vec<Ask> {
     let mut found = Vec::new();
     let workflows = files.names("workflows").into_iter().filter(|path| path.strip_suffix(".toml").is_some());

@@ -58,7 +58,7 @@ impl Standing {
     }
 }
 
-/// What the user trusted.
+/// The files that the user trusted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     form: u32,
@@ -86,7 +86,7 @@ pub struct Trust {
 impl Trust {
     /// Creates the trust in a repository. `home` is acquit's home, `prefixes` are the user's trusted paths.
     pub fn new(home: &Path, repository: &Path, prefixes: &[PathBuf]) -> Self {
-        // Use the real path: a symlink may lead to another repository tomorrow.
+        // Use the real path: a symlink may point to another repository tomorrow.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let repository = real(repository);
         let by_path = prefixes.iter().any(|prefix| repository.starts_with(real(prefix)));

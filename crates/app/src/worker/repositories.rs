@@ -1,5 +1,5 @@
-//! Gets repositories onto a worker, each in a process of its own: a large one takes long, and the worker must report that
-//! it is alive.
+//! Fetches repositories to a worker, each in a separate process: a large one takes long, and the worker must keep
+//! reporting to the store.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ struct Getting {
 }
 
 impl Repositories {
-    /// Gets a repository with what a task needs of it. `None` while that takes.
+    /// Returns a repository that is ready for a task, and starts to fetch it if needed. `None` while the fetch runs.
     pub(super) fn offer(&mut self, app: &App, key: &str, task: TaskId) -> Result<Option<Offered>, Error> {
         let Some(mut getting) = self.0.remove(key) else {
             let getting = start(app, task)?;

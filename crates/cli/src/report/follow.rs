@@ -13,9 +13,9 @@ use super::{Look, Printer, money, text};
 pub(super) const WIDTH: usize = 110;
 /// Maximum width of acquit's own messages. Longer than usual, because the hint comes last.
 const NOTICE: usize = 600;
-/// How many lines of a tool result to show.
+/// Maximum number of lines of a tool result.
 const FOLDED: usize = 3;
-/// How many lines of a failure to show; the log has the rest.
+/// Maximum number of lines of a failure; the log has the rest.
 pub(super) const FAILURE_LINES: usize = 8;
 
 /// Where to print a task's events.
@@ -23,13 +23,13 @@ pub(super) const FAILURE_LINES: usize = 8;
 pub enum Story {
     /// To stdout: the command was asked for them.
     Asked,
-    /// To stderr, beside the command's result.
+    /// To stderr, separate from the command's result.
     Beside,
     /// To stderr, and only how far it is: the command's result has the rest.
     Progress,
 }
 
-/// What a leg does that no harness has taken yet.
+/// Shown for a leg that no harness has claimed yet.
 const WAITS: &str = "waits for a harness";
 
 /// What a task's newest leg is doing.
@@ -80,7 +80,7 @@ impl Follower {
         if self.printer.json {
             return self.printer.json_line(&with_summary(event));
         }
-        // Whatever is told of a leg beside its changes, its harness tells.
+        // Events of a leg other than its changes come from its harness.
         if self.doing == WAITS && !matches!(event.body, Body::Change { .. }) {
             self.doing.clear();
         }

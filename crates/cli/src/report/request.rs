@@ -7,7 +7,7 @@ use super::{Look, Printer, text};
 
 /// Maximum width of a title.
 const TITLE: usize = 60;
-/// How many lines of a plan to show for approval: a few pages.
+/// Maximum number of lines of a plan to show for approval: a few pages.
 const PLAN_LINES: usize = 200;
 
 impl Printer {
@@ -81,7 +81,7 @@ impl Printer {
         }
     }
 
-    /// Prints context and options of a question, each line behind `margin`.
+    /// Prints context and options of a question, each line after `margin`.
     fn question(self, question: &Question, margin: &str) {
         if !question.context.is_empty() {
             self.data(&self.paint(Look::Faint, &behind(margin, &question.context)));
@@ -118,7 +118,7 @@ fn entry(task: &Task) -> Option<serde_json::Value> {
     }))
 }
 
-/// Returns what a person is asked, in words. Of several questions only their number: [`Printer::request`] prints each
+/// Returns the text of a request. For several questions, returns only their number: [`Printer::request`] prints each
 /// above its options, which are numbered from 1 again.
 pub fn asked(request: &HumanRequest) -> String {
     match &request.ask {

@@ -59,7 +59,7 @@ fn rate(rate: Option<Rate>) -> String {
 }
 
 impl Printer {
-    /// Prints how often the work of each agent was accepted, and at which cost.
+    /// Prints how often the work of each agent was accepted, and its cost.
     fn compared(self, all: &[Contender]) {
         if all.is_empty() {
             return;

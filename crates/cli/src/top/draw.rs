@@ -1,6 +1,6 @@
 //! Draws `acquit top` as lines with exactly the width of the screen. Depends on neither a terminal nor a store.
 //!
-//! With less space, it drops in this order: the path, what a task does, the cost; in the lower part, the evidence and
+//! With less space, it omits in this order: the path, what a task does, the cost; in the lower part, the evidence and
 //! older lines of the agent.
 
 use std::time::Duration;
@@ -276,7 +276,7 @@ impl View<'_> {
     fn last(&self, width: usize, height: usize) -> Vec<String> {
         let Some(prompt) = self.prompt else { return vec![self.keys(width)] };
         let mut lines = wrapped(&text::visible(prompt), width.saturating_sub(2));
-        // What is being typed is at the end.
+        // The end shows the text being typed.
         let surplus = lines.len().saturating_sub((height / 3).max(1));
         lines.drain(..surplus);
         lines.into_iter().map(|line| fit(&format!(" {line}"), width)).collect()
@@ -484,7 +484,7 @@ mod tests {
             lines.pop();
             lines.join("\n")
         };
-        // 31 lines with the heading, in 20: one of them says how many are hidden.
+        // 31 lines with the heading, in 20: one of them shows how many are hidden.
         assert!(!at(0).contains('↑') && at(0).contains("↓ 12 more"), "{}", at(0));
         assert!(
             at(22).contains("▌? T-23") && at(22).contains("↑ 6 more") && at(22).contains("↓ 7 more"),

@@ -27,16 +27,16 @@ use crate::verbs::walk;
 use acquit_app::Error;
 use draw::View;
 
-/// How often to read the store.
+/// Interval for reading the store.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long to wait for a key, in milliseconds.
+/// Timeout for a key, in milliseconds.
 const WAIT: u32 = 200;
-/// How many requests to answer at most before the board is shown again.
+/// Maximum number of requests to answer before the board is shown again.
 const MOST: u32 = 200;
 /// Help for the keys.
 const HELP: &str = "↑↓ or j k: move · enter: open · a: answer · s: stop · r: retry with a note · f: follow · /: search · p: project · q: quit";
 
-/// What the last line shows.
+/// The content of the last line.
 enum Mode {
     /// Keys are commands.
     Keys,

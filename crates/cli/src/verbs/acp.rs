@@ -31,7 +31,7 @@ pub fn acp(mut words: impl Iterator<Item = OsString>, environment: Vec<(OsString
     })
 }
 
-/// Returns a pipe that becomes readable when this process is asked to stop.
+/// Returns a pipe that becomes readable when this process receives a stop signal.
 fn on_stop() -> std::io::Result<OwnedFd> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let (stop, signalled) = std::io::pipe()?;

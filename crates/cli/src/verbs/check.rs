@@ -15,7 +15,7 @@ use acquit_app::Error;
 use acquit_app::check::problem::{Consent, Mend, Place, Problem};
 use acquit_app::check::{Rehearsal, rehearse};
 
-/// How often to check again after an edit: each round can reveal the next problem, and one that comes back is not
+/// Maximum number of rounds of edits: each round can reveal the next problem, and a problem that returns is not
 /// fixed.
 const ROUNDS: usize = 6;
 
@@ -125,7 +125,7 @@ fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
         }
     }
     if !made.is_empty() {
-        // Replace the file atomically: write a new one beside it, then rename.
+        // Replace the file atomically: write a new one next to it, then rename.
         let fresh = path.with_extension("toml.new");
         std::fs::write(&fresh, &text).map_err(file("write"))?;
         std::fs::rename(&fresh, &path).map_err(file("write"))?;

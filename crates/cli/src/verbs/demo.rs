@@ -60,7 +60,7 @@ pub fn demo(mut cli: Cli, keep: bool) -> Result<Exit, Error> {
     shown
 }
 
-/// Returns a command prefix that selects the demo's store, whatever the user's environment names.
+/// Returns a command prefix that selects the demo's store, even if the user's environment names another one.
 fn place(cli: &Cli) -> &'static str {
     let home = quoted(&cli.app.surroundings.home);
     // Created once, and needed until the process ends.

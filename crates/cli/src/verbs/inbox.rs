@@ -19,9 +19,9 @@ const ANSWER_LIMIT: u64 = 256 * 1024;
 /// Whose requests to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Those of this repository.
+    /// Requests of this repository.
     Here,
-    /// Those of all repositories.
+    /// Requests of all repositories.
     All,
 }
 
@@ -52,9 +52,9 @@ pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Er
     Ok(Exit::Done)
 }
 
-/// Answers in words, or with an option.
+/// Answers with text or an option.
 ///
-/// Several questions take one answer each: as separate arguments, or one after another on the terminal.
+/// Several questions take one answer each: as separate arguments, or in sequence on the terminal.
 pub fn answer(cli: &Cli, task: TaskId, words: Vec<String>, pinned: bool) -> Result<Exit, Error> {
     let words = match words.as_slice() {
         [only] if only == "-" => vec![from_stdin()?],

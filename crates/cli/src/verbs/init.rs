@@ -12,7 +12,7 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     let source = cli.app.source()?;
     let top = source.top();
     let tracked = source.tracked_files(&cli.app.runtime.git)?;
-    // Before the first commit, it is unknown what a clone will contain.
+    // Before the first commit, it is unknown which files a clone will contain.
     let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
     let below = cli.app.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
     let plan = init::plan(&init::Place {
@@ -24,7 +24,7 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
         resolve: &acquit_run::registry::system_resolve,
     });
     let kept = init::write(top, &plan, overwrite)?;
-    // The copies are read by nobody.
+    // Nothing reads the copies.
     let trusted = cli.app.trust_written(&source, &[plan.files.clone(), kept.clone()].concat())?;
     let kept: Vec<String> = kept.iter().map(|(path, _)| path.display().to_string()).collect();
     let printer = cli.printer;

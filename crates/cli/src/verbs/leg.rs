@@ -75,7 +75,7 @@ fn prepare(cli: &Cli, store: &mut dyn Store, claim: &mut Claim) -> Result<(), Er
     let own = cli.app.user_config()?;
     let wanted = (claim.leg.id.task, travel);
     let mut source = fleet::clone(&cli.app.runtime, store, &own, wanted, fleet::WITHIN_LEASE)?;
-    // Nobody here can tell whether a base of the store is the project's own.
+    // It is unknown here whether a base in the store is the project's own.
     if let Ok(base) = claim.task.seed.base.commit.parse() {
         source = source.on_foreign(&base);
     }

@@ -14,7 +14,7 @@ use crate::foreground::{self, Part};
 use crate::report::follow::{Follower, Story};
 use acquit_app::Error;
 
-/// How often to poll a followed output.
+/// Poll interval of a followed output.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Prints a task's events and its agents' output.

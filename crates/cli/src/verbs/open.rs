@@ -43,8 +43,8 @@ pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error
     exit
 }
 
-/// Directories for what an agent writes beside the tree. They are removed when a task ends, so make those that are
-/// missing for the time that the shell runs.
+/// Directories for files that an agent writes outside of the tree. They are removed when a task ends, so missing
+/// ones are created while the shell runs.
 struct Aside(Vec<PathBuf>);
 
 impl Aside {
@@ -66,7 +66,7 @@ impl Aside {
                 vec![place.to_owned(), PathBuf::from(work)]
             };
             for folder in folders {
-                // What cannot be made is named when the sandbox starts.
+                // A directory that cannot be created is reported when the sandbox starts.
                 let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
                 made.push(folder);
             }

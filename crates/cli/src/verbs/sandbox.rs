@@ -105,7 +105,7 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
     })
 }
 
-/// Returns a stream that becomes readable when this process is asked to stop.
+/// Returns a stream that becomes readable when this process receives a stop signal.
 fn signals() -> Result<UnixStream, Error> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let (heard, told) = UnixStream::pair().map_err(Error::Signals)?;
@@ -180,10 +180,10 @@ fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What git and acquit obey in a directory: hooks, settings, workflows.
+/// Files in a directory that control git and acquit: hooks, settings, workflows.
 const OBEYED: [&str; 2] = [".git", ".acquit"];
-/// How many directories to search for checkouts, and how deep: enough for a workspace with many repositories, not a
-/// whole disk.
+/// Maximum number of directories to search for checkouts, and maximum depth: enough for a workspace with many
+/// repositories, not a whole disk.
 const MOST_FOLDERS: usize = 4_000;
 const DEEPEST: usize = 4;
 
@@ -228,7 +228,7 @@ fn repository(file: &Path) -> Vec<PathBuf> {
     if back.is_some_and(|back| real(&folder.join(back.trim())) == checkout.join(".git")) {
         let common = std::fs::read_to_string(folder.join("commondir")).ok();
         let common = common.map(|common| real(&folder.join(common.trim())));
-        // The repository keeps what it knows of its worktrees itself.
+        // The repository itself stores data about its worktrees.
         let own = |common: &PathBuf| folder.parent() == Some(&common.join("worktrees"));
         return match common.filter(own) {
             Some(common) => vec![folder, common],

@@ -15,7 +15,7 @@ use crate::report::{Look, table, text};
 use acquit_app::Error;
 use acquit_app::serve::{self, Home, Options, Stop, Until, repositories, zone};
 
-/// How many tasks of a night run at the same time if it is started by hand.
+/// Number of tasks of a night that run in parallel if it is started by hand.
 const WORKERS: u32 = 4;
 
 /// Runs one of the commands.

@@ -1,4 +1,4 @@
-//! `acquit serve`: runs the daemon, and the dashboard in a process beside it.
+//! `acquit serve`: runs the daemon, and the dashboard in a separate process.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Serves the dashboard, in the process beside the daemon.
+/// Serves the dashboard, in its own process.
 pub fn web(app: App, listen: Option<SocketAddr>, exposure: Exposure, open: bool) -> Result<Exit, Error> {
     let app = Arc::new(app);
     let told = Arc::clone(&app);

@@ -19,7 +19,7 @@ use acquit_app::history::history;
 /// Maximum length of an answer: more is a file.
 const ANSWER_LIMIT: u64 = 256 * 1024;
 
-/// What the user does with a request.
+/// The user's choice for a request.
 enum Choice {
     /// Answer it.
     Reply(Reply),
@@ -42,7 +42,7 @@ pub fn waiting(
     Ok((tasks, more))
 }
 
-/// Goes through the requests. Returns how many were answered.
+/// Goes through the requests. Returns the number of answers.
 pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, Error> {
     let mut answered = 0;
     for (index, task) in tasks.iter().enumerate() {
@@ -53,7 +53,7 @@ pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, E
             Choice::Later => continue,
             Choice::Quit => break,
         };
-        // Whoever answers means the work that was shown.
+        // An answer refers to the work that was shown.
         let seen = Seen { request: request.number, commit: Some(task.tip.clone()) };
         match cli.app.reply_seen(store, task.id(), &seen, reply) {
             Ok(task) => {

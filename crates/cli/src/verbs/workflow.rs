@@ -94,7 +94,7 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
             mistakes.extend(new);
         }
     }
-    // What stages name may only seem to be missing in a configuration with mistakes.
+    // If the configuration has mistakes, names used by stages may only seem to be missing.
     if !mistakes.is_empty() || !is_sound {
         return found(cli, &checked, mistakes, &warnings);
     }
@@ -111,7 +111,7 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
     found(cli, &checked, Vec::new(), &warnings)
 }
 
-/// What a check was about.
+/// The subject of a check.
 struct Checked<'k> {
     names: Vec<&'k Name>,
     /// The one workflow that was asked about. Without one, also the configuration.
@@ -186,7 +186,7 @@ fn listed(project: &Project, known: &Known) -> serde_json::Value {
     })
 }
 
-/// Copies a built-in workflow and what it uses into the project.
+/// Copies a built-in workflow and the files it uses into the project.
 fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let library = cli.app.files(&source)?.library();

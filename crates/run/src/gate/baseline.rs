@@ -1,7 +1,8 @@
-//! How the tests of the exact base commit end, known once for all tasks that start from the same tree.
+//! Results of the tests of the exact base commit, cached for all tasks that start from the same tree.
 //!
-//! The base is the user's own code, run in the same sandbox as everything else. What it came to is kept below the folder of
-//! acquit, where no agent and no gate can write, by what it depends on: the tree, the commands, the machine's programs.
+//! The base is the user's own code, run in the same sandbox as everything else. Its results are cached in acquit's
+//! folder, where no agent and no gate can write. The key has everything they depend on: the tree, the commands, the
+//! machine's programs.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +17,19 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside, setup_key};
 use crate::workspace::{LockedWorkspace, Scratch};
 
-/// How long a result is believed. What it depends on beyond the tree, the toolchain, changes without a sign.
+/// Maximum age of a result. The toolchain, which it also depends on, changes unnoticed.
 const AGE: std::time::Duration = std::time::Duration::from_hours(7 * 24);
 
-/// The largest file that is read again.
+/// Maximum size of a file to read.
 const LARGEST: u64 = 256 << 20;
 
-/// How many are kept.
+/// Maximum number of cached results.
 const MOST_KEPT: usize = 200;
 
-/// Changes with the form of the file.
+/// Format version of the files.
 const FORM: u32 = 3;
 
-/// The folder of acquit's own files in a repository.
+/// acquit's own folder in a repository.
 const OWN: &str = ".acquit";
 
 /// A file of the cache.
@@ -36,13 +37,13 @@ const OWN: &str = ".acquit";
 struct Kept {
     form: u32,
     at: Timestamp,
-    /// What could not be built said this.
+    /// Compiler output, if the base did not build.
     not_built: Option<String>,
     merged: Merged,
 }
 
-/// What the base comes to, with at least so many runs. The tree of `scratch` shows the base afterwards, or nothing if nothing
-/// had to be run.
+/// Returns the results of the base, from at least this many runs. Afterwards, the tree of `scratch` shows the base,
+/// unless all results were cached.
 pub(super) fn base(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -64,7 +65,7 @@ pub(super) fn base(
     let working_tree = WorkingTree::of_scratch(scratch);
     setup_aside(ctx, job, scratch)?;
     let tree = suite.tree(ctx, job, &working_tree, "base", runs, spent)?;
-    // What was cut short says nothing about the next time.
+    // A run that was cut short says nothing about the next one.
     let is_whole = match &tree {
         Tree::Ran(ran) => ran.trouble.is_none() && !ran.merged.results.cut,
         Tree::NotBuilt(_) => true,
@@ -76,9 +77,9 @@ pub(super) fn base(
     Ok(tree)
 }
 
-/// Where the result is kept: by everything that it is known to depend on. Then where it is looked for as well: the result of the
-/// same tree before `.acquit/` was committed, which `acquit check` has left. No other difference is overlooked, not even that of
-/// two states of `.acquit/`, and none at all if a command uses a file there.
+/// Returns the paths of the result. The first has everything that it is known to depend on in its key. The second is
+/// also looked up: the result of the same tree before `.acquit/` was committed, which `acquit check` left. No other
+/// difference is ignored, not even between two states of `.acquit/`, and none at all if a command uses a file there.
 fn files(
     ctx: &LegContext<'_>,
     job: &Job<'_>,

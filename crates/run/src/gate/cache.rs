@@ -1,5 +1,5 @@
-//! Files in which gates keep what they found out, below the folder of acquit, where no agent and no gate can write. All of them can be
-//! found out again: one that cannot be read is one that is not there.
+//! Cache files of gates in acquit's folder, where no agent and no gate can write. All of them can be computed again, so
+//! an unreadable file counts as missing.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::process::Identity;
 use crate::untrusted;
 
-/// Reads one that is not larger than this.
+/// Reads a file of at most this size.
 pub(super) fn load<T: for<'a> Deserialize<'a>>(file: &Path, largest: u64) -> Option<T> {
     let text = untrusted::text(file, largest).ok()??;
     serde_json::from_str(&text).ok()
 }
 
-/// Removes the files that a harness was writing when it was killed.
+/// Removes incomplete files of harnesses that were killed.
 pub(crate) fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -27,13 +27,13 @@ pub(crate) fn sweep(folder: &Path) {
     }
 }
 
-/// The process that writes a file which is not whole yet.
+/// Returns the process that is writing an incomplete file.
 fn writer(path: &Path) -> Option<i32> {
     let (rest, _) = path.file_name()?.to_str()?.rsplit_once(".new")?;
     rest.rsplit_once('.')?.1.parse().ok()
 }
 
-/// Writes one as a whole. Two harnesses may write the same one at once: each its own, and the last one stays.
+/// Writes a file atomically. If two harnesses write the same file, each writes its own copy, and the last one remains.
 pub(super) fn save<T: Serialize>(file: &Path, value: &T) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
@@ -43,7 +43,7 @@ pub(super) fn save<T: Serialize>(file: &Path, value: &T) -> io::Result<()> {
     fs::rename(&aside, file)
 }
 
-/// Makes room for one more file by removing the oldest.
+/// Removes the oldest files to make room for one more.
 pub(super) fn prune(folder: &Path, most: usize) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());

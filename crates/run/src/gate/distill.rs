@@ -1,4 +1,4 @@
-//! From a gate's output to what the next agent needs: the lines that matter, the place, the code around it.
+//! Reduces a gate's output to what the next agent needs: the important lines, the location, and the code around it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,20 +9,20 @@ use acquit_core::gate::complaints::{self, Complaint};
 use crate::leg::TREE;
 use crate::untrusted::{self, text as read_text};
 
-/// How much of the output is looked at. Tools put the failure at the end.
+/// Number of bytes to read from the end of the output, where tools report the failure.
 const LOOKED_AT: u64 = 256 * 1024;
-/// How many lines of it are kept.
+/// Maximum number of lines to keep.
 const LINES: usize = 40;
-/// How long a kept line may be.
+/// Maximum length of a kept line.
 const LINE: usize = 400;
-/// How many lines stand around the place.
+/// Number of lines to show around a location.
 const AROUND: usize = 10;
-/// How many places are shown: the failure itself and the calls that led to it.
+/// Maximum number of locations to show: the failure itself and the calls that led to it.
 const FRAMES: usize = 4;
-/// A source file is not larger than this.
+/// Maximum size of a source file.
 const SOURCE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// Words by which tools announce a failure, in lowercase.
+/// Words in lower case that announce a failure.
 const SIGNS: [&str; 12] = [
     "error",
     "fail",
@@ -38,18 +38,18 @@ const SIGNS: [&str; 12] = [
     "left:",
 ];
 
-/// What a failure says.
+/// A distilled failure.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The lines that matter.
+    /// Important lines.
     pub message: String,
-    /// The first place in the repository that they name.
+    /// First location in the repository that they name.
     pub location: Option<Location>,
-    /// The code around that place, numbered, and around the other places of the repository that they name.
+    /// Numbered code around that location, and around other locations in the repository that they name.
     pub excerpt: Option<String>,
 }
 
-/// Reads a gate's output.
+/// Distills a gate's output.
 pub fn distill(log: &Path, tree: &Path) -> Found {
     let text = untrusted::tail(log, LOOKED_AT);
     let lines = telling(&text);
@@ -58,15 +58,15 @@ pub fn distill(log: &Path, tree: &Path) -> Found {
     Found { message: essential(&lines, LINES), location: places.into_iter().next(), excerpt }
 }
 
-/// The lines of an output that are not empty. Where a compiler said an error, its warnings are left out: there can be hundreds of them
-/// before it, with words that sound like a failure.
+/// Returns the non-empty lines of an output. If there is a compiler error, omits warnings: there can be hundreds before
+/// it, with words that look like a failure.
 fn telling(text: &str) -> Vec<&str> {
     let starts =
         |line: &str, word: &str| line.strip_prefix(word).is_some_and(|rest| rest.starts_with([':', '[']));
     let has_errors = text.lines().any(|line| starts(line, "error"));
     let mut in_warning = false;
     let is_telling = |line: &&str| {
-        // A message ends with an empty line, or where the next one begins.
+        // A message ends at an empty line or at the next message.
         let ends = line.is_empty() || starts(line, "error");
         in_warning = has_errors && (starts(line, "warning") || in_warning && !ends);
         !in_warning && !line.is_empty()
@@ -74,12 +74,12 @@ fn telling(text: &str) -> Vec<&str> {
     text.lines().map(str::trim_end).filter(is_telling).collect()
 }
 
-/// The first places that an output names.
+/// Returns the first locations that an output names.
 fn places(lines: &[&str], tree: &Path) -> Vec<Location> {
     apart(lines.iter().filter_map(|line| place(line, tree)))
 }
 
-/// The first of some places, each far enough from those before it that the code around them does not show it.
+/// Returns the first locations that are far enough from earlier ones, so that no code is shown twice.
 fn apart(found: impl Iterator<Item = Location>) -> Vec<Location> {
     let mut places: Vec<Location> = Vec::new();
     for found in found {
@@ -95,7 +95,7 @@ fn apart(found: impl Iterator<Item = Location>) -> Vec<Location> {
     places
 }
 
-/// The code around each place. The first is the failure's own, and needs no name.
+/// Returns the code around each location. The first is the failure's own and needs no heading.
 fn excerpts(places: &[Location], tree: &Path) -> Option<String> {
     let shown = places.iter().enumerate().filter_map(|(index, place)| {
         let code = excerpt(place, tree)?;
@@ -105,24 +105,25 @@ fn excerpts(places: &[Location], tree: &Path) -> Option<String> {
     (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
-/// What an output says from its first failure on, at greater length: to be searched, not to be read.
+/// Returns the output from its first failure on, at greater length: for searching, not for reading.
 pub(super) fn errors(log: &Path) -> String {
-    /// More than the messages of one compilation that stopped at its first errors.
+    /// More lines than the messages of one compilation that stopped at its first errors.
     const SEARCHED: usize = 400;
     let text = untrusted::tail(log, LOOKED_AT);
     essential(&telling(&text), SEARCHED)
 }
 
-/// What a linter, compiler or formatter complains about. Nothing if it printed more than is read: half of it cannot be compared.
+/// Returns the complaints of a linter, compiler or formatter. Returns none if there is more output than is read,
+/// because half of it cannot be compared.
 pub(super) fn complaints(log: &Path, tree: &Path) -> Vec<Complaint> {
-    /// Thousands of complaints with the code around them.
+    /// Room for thousands of complaints with the code around them.
     const READ: u64 = 4 << 20;
     let Ok(Some(text)) = read_text(log, READ) else { return Vec::new() };
     let text = text.lines().map(printable).collect::<Vec<_>>().join("\n");
     complaints::read(&text, &|word| inside(word, tree))
 }
 
-/// The first place that findings name, as far as it is one of the tree, and the code around it and around the next ones.
+/// Returns the first location in the tree that findings name, and the code around it and the next ones.
 pub(super) fn around<'a>(
     named: impl Iterator<Item = &'a Location>,
     tree: &Path,
@@ -132,18 +133,18 @@ pub(super) fn around<'a>(
     (places.into_iter().next(), excerpt)
 }
 
-/// A place that a report names, if it is one of the tree.
+/// Returns a location in a report, if it is in the tree.
 pub(super) fn located(location: &Location, tree: &Path) -> Option<Location> {
     Some(Location { path: inside(&location.path, tree)?, line: location.line })
 }
 
-/// The end of an output, as it can be shown.
+/// Returns the end of an output, ready to show.
 pub(super) fn tail(log: &Path, limit: u64) -> String {
     let text = untrusted::tail(log, limit);
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
-/// From the first line that sounds like a failure on; if none does, the end.
+/// Returns the lines from the first one that looks like a failure; if there is none, the end.
 fn essential(lines: &[&str], most: usize) -> String {
     let sounds = |line: &&str| {
         let line = line.to_lowercase();
@@ -160,7 +161,7 @@ fn essential(lines: &[&str], most: usize) -> String {
     }
 }
 
-/// Colours and other escape sequences are for terminals, not for readers.
+/// Removes colours and other escape sequences.
 fn printable(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars();
@@ -175,7 +176,8 @@ fn printable(line: &str) -> String {
     out
 }
 
-/// A place that a line names: `src/a.rs:12:5`, `(src/a.js:12)`, `File "a.py", line 12`, if that file is in the tree.
+/// Returns the location that a line names, if the file is in the tree: `src/a.rs:12:5`, `(src/a.js:12)`, `File "a.py",
+/// line 12`.
 fn place(line: &str, tree: &Path) -> Option<Location> {
     let python = line.split_once("File \"").and_then(|(_, rest)| {
         let (path, rest) = rest.split_once('"')?;
@@ -198,7 +200,7 @@ fn leading_number(text: &str) -> Option<u32> {
     digits.parse().ok().filter(|number| *number > 0)
 }
 
-/// The path relative to the tree, if it names a regular file there and does not climb out.
+/// Returns the path relative to the tree, if it names a regular file in it.
 fn inside(path: &str, tree: &Path) -> Option<String> {
     let path = Path::new(path);
     let relative: PathBuf = path
@@ -214,11 +216,11 @@ fn inside(path: &str, tree: &Path) -> Option<String> {
     if !plain || text.is_empty() || !file.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    // A link in a folder on the way could lead out of the tree.
+    // A symbolic link in a parent folder could lead out of the tree.
     file.canonicalize().ok()?.starts_with(tree.canonicalize().ok()?).then_some(text)
 }
 
-/// The lines around a place, numbered, with the line itself marked.
+/// Returns the numbered lines around a location, with the line itself marked.
 fn excerpt(location: &Location, tree: &Path) -> Option<String> {
     let path = tree.join(&location.path);
     let text = read_text(&path, SOURCE_LIMIT).ok()??;
@@ -261,7 +263,7 @@ mod tests {
         let warning = "warning: unexpected `cfg` condition name: `x`\n --> src/a.rs:1:1\n  = help: expected names are: `y`\n\n";
         let error = "error[E0425]: cannot find function `twice`\n --> src/a.rs:2:5\n";
         check(&format!("{}{error}", warning.repeat(500)), Some(("src/a.rs", 2)), "`twice`");
-        // Where they are what failed, they are shown.
+        // If the warnings are the failure, they are shown.
         check(&format!("{warning}3 warnings, which are not allowed\n"), Some(("src/a.rs", 1)), "unexpected");
     }
 

@@ -1,6 +1,7 @@
-//! The tests, helpers and data of the base on the code of the change, and both on code that is broken on purpose.
+//! Runs tests, helpers and data of the base on the code of the change, and both versions on code that is broken
+//! on purpose.
 //!
-//! Only for changes that edit what tests consist of: one that adds tests costs nothing here.
+//! Only for changes that edit existing test files; adding tests costs nothing here.
 
 mod unneeded;
 
@@ -27,54 +28,54 @@ use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};
 
 use unneeded::UNNEEDED;
 
-/// Changed files that are looked into.
+/// Maximum number of changed files to read.
 const MOST_FILES: usize = 500;
 
-/// Files of code that are broken.
+/// Maximum number of code files to break.
 const MOST_BROKEN: usize = 400;
 
-/// How long all runs on broken code may take. The first way is always tried.
+/// Maximum time for all runs on broken code. The first way to break it is always tried.
 const MOST_TIME: u64 = 2 * 60 * 1000;
 
-/// How much longer than the tests of the change those of broken code may run: they may never end.
+/// Time limit of tests on broken code, as a multiple of the time of the change's tests. They may never end.
 const PATIENCE: u64 = 3;
 
-/// And at least this long.
+/// Minimum of that limit.
 const LEAST_TIME: u64 = 15 * 1000;
 
-/// And at least this long where a compiler starts anew.
+/// Minimum of that limit where a compiler starts anew.
 const LEAST_TO_COMPILE: u64 = 60 * 1000;
 
-/// How many tests are named that do not notice broken code any more.
+/// Maximum number of named tests that no longer notice broken code.
 const NAMED: usize = 5;
 
-/// What the change is compared with.
+/// Results to compare with.
 pub(super) struct Ends<'a> {
     pub(super) base: &'a CommitId,
     pub(super) head: &'a CommitId,
-    /// What the tests came to on the base.
+    /// Results of the tests on the base.
     pub(super) before: &'a Merged,
-    /// What they come to with the change.
+    /// Results with the change.
     pub(super) now: &'a Merged,
-    /// How long that took.
+    /// How long they took.
     pub(super) took: u64,
 }
 
-/// What a change does to what its tests consist of.
+/// Changes to existing test files.
 #[derive(Default)]
 pub(super) struct Beside {
-    /// Tests, helpers and settings of runners, as they are on the base.
+    /// Tests, helpers and runner settings, as on the base.
     code: Vec<(String, Become)>,
-    /// The tests of the base that stand in source files, to be put on the code there.
+    /// Tests of the base in source files, to be put into the changed code there.
     inline: Vec<(String, Stored, String)>,
-    /// What tests read, as it is on the base.
+    /// Data that tests read, as on the base.
     pub(super) data: Vec<(String, Become)>,
-    /// What was changed in it.
+    /// Changed values in the data.
     replaced: Replaced,
     pub(super) edited: Edited,
     /// Lines of tests that only one side has.
     pub(super) test_lines: Lines,
-    /// Whether anything else was changed.
+    /// Whether anything else changed.
     others: bool,
 }
 
@@ -107,7 +108,7 @@ pub(super) fn look(
     let earlier = if beside.others {
         run.once(suite, &all, "earlier")?
     } else {
-        // Without other code this is what the base is.
+        // Without other changes, this is the base itself.
         Some(Ran { merged: ends.before.clone(), ..Ran::default() })
     };
     let Some(mut earlier) = earlier else { return Ok(evidence) };
@@ -190,7 +191,7 @@ impl Beside {
         Ok(beside)
     }
 
-    /// The tests, helpers and settings of the base over some files of the change.
+    /// Returns tests, helpers and settings of the base, to replace files of the change.
     pub(super) fn files(
         &self,
         workspace: &LockedWorkspace,
@@ -215,7 +216,7 @@ impl Beside {
     }
 }
 
-/// Where trees that are put together run.
+/// Runs the tests on combined trees.
 pub(super) struct Run<'a, 'c, 'w> {
     pub(super) ctx: &'a mut LegContext<'c>,
     pub(super) job: &'a Job<'a>,
@@ -226,7 +227,7 @@ pub(super) struct Run<'a, 'c, 'w> {
 }
 
 impl Run<'_, '_, '_> {
-    /// Runs the change with other files. `None` if no test ran.
+    /// Runs the change with other files. Returns `None` if no test ran.
     pub(super) fn once(
         &mut self,
         suite: &Suite<'_>,
@@ -238,7 +239,7 @@ impl Run<'_, '_, '_> {
         Ok(told(tree))
     }
 
-    /// The same, unless it is known already from another gate.
+    /// The same, unless another gate has cached the result.
     pub(super) fn once_or_kept(
         &mut self,
         suite: &Suite<'_>,
@@ -259,14 +260,14 @@ impl Run<'_, '_, '_> {
         Ok(WorkingTree::of_scratch(self.scratch))
     }
 
-    /// The files of the change that are code, with their texts.
+    /// Returns the code files of the change with their texts.
     pub(super) fn sources(&self) -> Result<Vec<(String, Stored, String)>, LegAbort> {
         self.sources_of(self.head)
     }
 
-    /// The same of another commit.
+    /// The same for another commit.
     pub(super) fn sources_of(&self, commit: &CommitId) -> Result<Vec<(String, Stored, String)>, LegAbort> {
-        // What setup reads would make it run again, and the tests see nothing of it.
+        // Files that setup reads would make it run again, and the tests don't see them.
         let setup = self.job.definition.config.setup.as_ref();
         let of_setup = |path: &str| setup.is_some_and(|setup| setup.lock_files.iter().any(|it| it == path));
         let is_code = |path: &str| {
@@ -284,7 +285,7 @@ impl Run<'_, '_, '_> {
         Ok(sources)
     }
 
-    /// Runs the tests as they were and as they are on code that is broken in the same way.
+    /// Runs old and new tests on code that is broken in the same way.
     fn broken(
         &mut self,
         suite: &Suite<'_>,
@@ -321,7 +322,7 @@ impl Run<'_, '_, '_> {
             }
             let old = beside.files(self.workspace, &files)?;
             let mut blind: Option<Vec<TestId>> = None;
-            // What is found is tried again: a test may have a mood.
+            // Try a finding twice, because a test may be flaky.
             for number in 1..=2 {
                 let phase = |side: &str| format!("broken-{}-{side}-{number}", way.name());
                 let Some(before) = self.once(&suite, &old, &phase("before"))? else { break };
@@ -356,7 +357,7 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// What a run told. `None` if no test ran.
+/// Returns the results of a run; `None` if no test ran.
 fn told(tree: Tree) -> Option<Ran> {
     match tree {
         Tree::Ran(ran) if ran.merged.results.executed() > 0 => Some(ran),
@@ -364,7 +365,7 @@ fn told(tree: Tree) -> Option<Ran> {
     }
 }
 
-/// Whether one of these tests fails.
+/// Returns whether one of these tests fails.
 fn notices(sound: &BTreeSet<TestId>, broken: &Merged) -> bool {
     sound.iter().any(|id| matches!(broken.of(id), Known::Red(_)))
 }

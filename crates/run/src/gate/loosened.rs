@@ -1,5 +1,5 @@
-//! A suspicion that tests say less than before, put to the test: the code is broken in single places, and what the tests of the
-//! base notice those of the change must notice too.
+//! Checks a suspicion that tests assert less than before: breaks single places of the code, and the tests of the change
+//! must notice what the tests of the base notice.
 
 use std::collections::BTreeSet;
 
@@ -18,34 +18,34 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Become, LockedWorkspace, Stored};
 
-/// How long all runs may take, in milliseconds.
+/// Time limit of all runs, in milliseconds.
 const MOST_TIME: u64 = 60 * 1000;
 
-/// How many runs there must be time for, or nothing is begun.
+/// Minimum number of runs that must fit into the time, or nothing starts.
 const FEWEST_RUNS: u64 = 6;
 
-/// The rule of tests that notice less than before.
+/// Rule of tests that notice less than before.
 const WEAKENED: &str = "assertion-weakened";
 
-/// What came out.
+/// The result of the comparison.
 pub(super) struct Told {
-    /// Whether no test that was written anew, or is gone, fails on the new code as it was.
+    /// Whether no rewritten or removed test fails on the new code in its old form.
     pub(super) as_before: bool,
-    /// Whether the tests as they are have most of the values that those before had.
+    /// Whether the new tests have most of the values of the old ones.
     pub(super) keeps_values: bool,
-    /// What they notice. `None` if nothing could be told.
+    /// What the new tests notice; `None` if unknown.
     pub(super) strength: Option<Strength>,
 }
 
-/// What tests notice, beside those that they replace.
+/// What tests notice, compared with those that they replace.
 pub(super) enum Strength {
-    /// Whatever the old tests noticed the new ones notice: so many places of the code were broken.
+    /// The new tests noticed every broken place that the old ones noticed; the number of broken places.
     Equal(usize),
-    /// The old tests notice that this line is broken, and the new ones do not.
+    /// The old tests notice that this line is broken; the new ones don't.
     Weaker(String, u32),
 }
 
-/// Compares them for a change that writes tests anew and is to leave the behaviour as it is: nothing else must tell that they say as
+/// Compares them for a change that rewrites tests without changing behaviour: nothing else shows that they assert as
 /// much as before.
 pub(super) fn look(
     ctx: &mut LegContext<'_>,
@@ -73,7 +73,7 @@ pub(super) fn look(
     Ok(evidence)
 }
 
-/// What is said of tests that notice less.
+/// Describes tests that notice less.
 pub(super) fn weaker(path: &str, line: u32, evidence: &mut Evidence) {
     let what = format!(
         "the tests as they were notice that {path}:{line} is broken on purpose, and as they are they do not: restore what they noticed"
@@ -81,8 +81,8 @@ pub(super) fn weaker(path: &str, line: u32, evidence: &mut Evidence) {
     evidence.find(Weight::Fails, WEAKENED, &what, None);
 }
 
-/// Compares the tests of the base with those of the change, by the first gate of the workflow that runs tests. `None` if nothing could
-/// be told.
+/// Compares the tests of the base with those of the change, with the first gate of the workflow that runs tests.
+/// Returns `None` if there is no result.
 pub(super) fn compare(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -110,7 +110,7 @@ pub(super) fn compare(
     }
     let scratch = workspace.scratch()?;
     let mut at = Run { ctx, job, workspace, scratch: &scratch, head, spent };
-    // The same for every run, so that another gate finds it again.
+    // The same limit for every run, so that another gate finds it in the cache.
     let timeout = Span::from(MOST_TIME.min(u64::from(gate.timeout)));
     let gate = Gate { timeout, ..gate.clone() };
     let whole = Suite { gate: &gate, build, run, report };
@@ -132,8 +132,8 @@ pub(super) fn compare(
     let wish = &job.task.seed.wish;
     let task = format!("{}\n{}", wish.title, wish.description);
     let mut told = Told { as_before, keeps_values: beside.test_lines.keeps_values(false), strength: None };
-    // Where the old tests do not fit the new code, they are tried on the old code, with the same lines broken: if the task asks for
-    // what they fail by, or they say the same values in another form.
+    // If the old tests don't fit the new code, try them on the old code with the same lines broken. Only if the task
+    // asks for the difference that they fail by, or if the new tests have the same values in another form.
     let is_meant = match &before {
         Some(before) => is_asked(&task, &beside.edited, &on_base.merged, &before.merged),
         None => beside.test_lines.keeps_values(true),
@@ -150,12 +150,12 @@ pub(super) fn compare(
     Ok(Some(told))
 }
 
-/// Which tests are compared, and on which code.
+/// The tests to compare, and their code.
 struct Side<'a> {
     tests: Rewritten,
-    /// Where those of the change run.
+    /// Where the tests of the change run.
     head: &'a CommitId,
-    /// Where those of the base run: on the new code, or on their own.
+    /// Where the tests of the base run: on the new code, or on their own.
     base: &'a CommitId,
 }
 
@@ -220,20 +220,20 @@ fn strength<'a>(
     Ok(side.tests.is_told(noticed, &by).then_some(Strength::Equal(noticed)))
 }
 
-/// Whether all that speaks against a change are suspicions by these rules.
+/// Returns whether all failing findings are suspicions by these rules.
 pub(super) fn is_suspicion(evidence: &Evidence, rules: &[&str]) -> bool {
     let mut failing = evidence.failing().peekable();
     failing.peek().is_some() && failing.all(|finding| rules.contains(&finding.rule.as_str()))
 }
 
-/// Why a suspicion turned out to be nothing.
+/// Describes why a suspicion was unfounded.
 pub(super) fn words(places: usize) -> String {
     format!(
         "the tests as they are notice whatever those before noticed, in {places} places of the code that were broken on purpose"
     )
 }
 
-/// Lets suspicions that turned out to be nothing be notes.
+/// Turns unfounded suspicions into notes.
 pub(super) fn clear(evidence: &mut Evidence, places: usize) {
     for finding in evidence.findings.iter_mut().filter(|finding| finding.weight == Weight::Fails) {
         finding.weight = Weight::Noted;

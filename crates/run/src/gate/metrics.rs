@@ -1,7 +1,7 @@
-//! Checks that run a tool and hold its report against the changed lines: coverage and mutation.
+//! Checks that run a tool and apply its report to the changed lines: coverage and mutation.
 //!
-//! The tools measure whole files or more, and a project's total says little of a change. So only lines count that the change
-//! adds, and a report that is missing is a failure: nothing measured is nothing shown.
+//! The tools measure whole files or more, and a project's total says little about a change. So only added lines count.
+//! A missing report is a failure, because it proves nothing.
 
 use acquit_core::check::coverage::{Covered, code_lines};
 use acquit_core::check::mutation::{self, score};
@@ -22,7 +22,7 @@ impl Judge for Coverage {
     }
 }
 
-/// Runs the tests and looks which of the changed lines they reach.
+/// Runs the tests and checks which changed lines they reach.
 fn coverage(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -70,7 +70,7 @@ impl Judge for Mutation {
     }
 }
 
-/// Runs a tool that makes mutants, and looks which of those of the changed lines the tests notice.
+/// Runs a mutation tool, and checks which mutants of the changed lines the tests notice.
 fn mutants(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -95,14 +95,15 @@ fn mutants(
             }
         }
     }
-    // Tools end with an error when something survives, so that alone says nothing. Without any mutant it says that none was tried.
+    // Tools exit with an error when a mutant survives, so that alone means nothing. Without any mutant it means that
+    // none was tried.
     if ran.cut_short.is_some() || (all.is_empty() && !ran.passed) {
         measure.nothing(&ran, "the mutants were not tried to the end");
         return Ok(measure.end());
     }
     let Some(diff) = measure.diff(job)? else { return Ok(measure.end()) };
     let score = score(&all, &diff, &measure.root(), settings.equivalents, &settings.exempt.compile());
-    // Tests are not mutated; what else is exempt, the gate says.
+    // Tests are not mutated; the gate lists other exempt files.
     let mut paths = Coverage::usual_exempt();
     settings.exempt.as_slice().iter().for_each(|pattern| drop(paths.push(pattern)));
     let exempt = paths.compile();
@@ -137,7 +138,7 @@ fn mutants(
     Ok(measure.end())
 }
 
-/// What both have in common.
+/// State shared by both checks.
 struct Measure<'a> {
     gate: &'a Gate,
     workspace: &'a LockedWorkspace,
@@ -157,7 +158,7 @@ impl<'a> Measure<'a> {
         Ok(Self { gate, workspace, working_tree, spent: Spent::default(), evidence: Evidence::default() })
     }
 
-    /// Names what the change does to the settings by which it is measured.
+    /// Reports changes to the settings that control the measurement.
     fn name_judges(&mut self, job: &Job<'_>) -> Result<(), LegAbort> {
         let doings = Doings::of(job, self.gate, self.workspace, &job.base(), &self.workspace.work_head()?)?;
         if !doings.judges.is_empty() {
@@ -185,13 +186,13 @@ impl<'a> Measure<'a> {
         Ok(ran)
     }
 
-    /// The reports, without what must not leave the machine.
+    /// Returns the reports, redacted.
     fn reports(&self, ctx: &LegContext<'_>, report: &Report, ran: &Ran) -> Vec<String> {
         let texts = reports::read(&self.working_tree, report, ran).unwrap_or_default();
         texts.iter().map(|text| ctx.redactor.text(text)).collect()
     }
 
-    /// The change, unless it is too large to be looked at, which is noted.
+    /// Returns the change. If it is too large, reports that.
     fn diff(&mut self, job: &Job<'_>) -> Result<Option<acquit_core::check::diff::Diff>, LegAbort> {
         match self.workspace.change(&job.base(), &self.workspace.work_head()?, Around::Files) {
             Ok(mut diff) => {
@@ -213,14 +214,14 @@ impl<'a> Measure<'a> {
         self.working_tree.tree.to_string_lossy().into_owned()
     }
 
-    /// There is nothing to look at, and that is not a pass. If the tool itself failed, an agent can mend that; if it ended well without a
-    /// report that can be read, nothing was judged, and a person is asked.
+    /// Handles a missing report, which is not a pass. If the tool itself failed, an agent can fix that. If it succeeded
+    /// without a readable report, nothing was judged, and a person is asked.
     fn nothing(&mut self, ran: &Ran, what: &str) {
         let weight = if ran.passed { Weight::Person } else { Weight::Fails };
         self.evidence.find(weight, rule::REPORT, &format!("{what}; {}", told(ran)), None);
     }
 
-    /// A run that did not come to its end measured only a part.
+    /// Handles an incomplete run, which measured only a part.
     fn failed_run(&mut self, ran: &Ran) {
         if !ran.passed {
             self.evidence.find(Weight::Fails, rule::EXIT, &told(ran), None);
@@ -232,7 +233,7 @@ impl<'a> Measure<'a> {
     }
 }
 
-/// How a command ended, and what it said about that.
+/// Describes how a command ended, with its own message.
 fn told(ran: &Ran) -> String {
     format!("the command ended with: {}\n{}", ran.why(), distill::errors(&ran.log))
 }

@@ -40,13 +40,13 @@ pub use distill::distill;
 pub(crate) use runner::{Judged, run_all};
 pub(crate) use too_large::is_too_large;
 
-/// How much of a gate's output is kept with its event: what it tried is seen without its files.
+/// Size of the output's end that is stored with the event, to see what ran without its files.
 const TAIL: u64 = 4_000;
 
-/// How many findings are told to whoever mends.
+/// Maximum number of findings to pass to the agent or person who fixes them.
 const MOST_TOLD: usize = 12;
 
-/// The work that a gate judges.
+/// The work to judge.
 struct Case<'a, 'c> {
     ctx: &'a mut LegContext<'c>,
     job: &'a Job<'a>,
@@ -56,7 +56,7 @@ struct Case<'a, 'c> {
     outcome: &'a Outcome,
 }
 
-/// How a kind of check judges work. The settings of each kind implement it in the file of that kind.
+/// Judges work by one kind of check. The settings of each kind implement it in the file of that kind.
 trait Judge {
     fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort>;
 }
@@ -73,7 +73,7 @@ fn run(
     acquit_core::each_check!(&gate.check, settings => settings.judge(case))
 }
 
-/// The verdict that follows from evidence: the work stands unless something in it fails it.
+/// Draws the verdict from evidence: the work passes unless a finding fails it.
 fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, working_tree: &WorkingTree) -> Verdict {
     let failing: Vec<String> = evidence.failing().map(ToString::to_string).collect();
     let failure = (!failing.is_empty()).then(|| {
@@ -84,14 +84,14 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, working_tree:
         }
         let named = evidence.failing().filter_map(|finding| finding.location.as_ref());
         let (place, excerpt) = distill::around(named, &working_tree.committed);
-        // An agent mends what it can first; what is left then is for a person.
+        // An agent first fixes what it can; a person gets the rest.
         let person = evidence.failing().all(|finding| finding.weight == Weight::Person);
         let kind = if person { Name::literal(kind::UNJUDGED) } else { gate.kind.clone() };
         Failure { gate: gate.name.clone(), kind, message, location: place, excerpt }
     });
     let ended = match evidence.failing().count() {
         0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
-        // The last command of a check may be one that has to fail: its exit code would read as a failure of the gate.
+        // The last command of a check may be expected to fail; its exit code would look like a failure of the gate.
         0 => "passed".to_owned(),
         1 => "1 finding".to_owned(),
         number => format!("{number} findings"),
@@ -101,7 +101,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, working_tree:
     Verdict { evidence, stopped: spent.stopped, ..verdict(gate, &all, failure) }
 }
 
-/// The verdict of a gate that ended with a command.
+/// Returns the verdict of a gate that ended with a command.
 fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
     let tail = distill::tail(&ran.log, TAIL);
     Verdict {
@@ -120,7 +120,7 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
     }
 }
 
-/// Removes files below acquit's own folder that a harness was writing for a gate when it was killed.
+/// Removes incomplete files of killed harnesses from the caches of gates.
 pub(crate) fn sweep_unfinished(home: &std::path::Path) {
     for folder in ["baselines", "durations", "verdicts"] {
         cache::sweep(&home.join(folder));

@@ -1,5 +1,5 @@
-//! Tests of the change with other values, run without the change and with it: code that is right for the values of its
-//! tests alone is no fix.
+//! Runs tests of the change with other values, without the change and with it: code that is right only for the values
+//! of its tests is not a fix.
 
 use acquit_core::check::dilution::Permits;
 use acquit_core::failure::Location;
@@ -14,32 +14,32 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch};
 
-/// The rule by which the finding is called, as in `dilution`.
+/// Rule of the finding, as in `dilution`.
 const RULE: &str = "special-cased";
 
-/// Files of tests that are looked into.
+/// Maximum number of test files to read.
 const MOST_FILES: usize = 200;
 
-/// Where the copies run.
+/// The trees in which copies run.
 pub(super) struct Trees<'a, 'w> {
-    /// The base is shown here, with the tests of the change.
+    /// Shows the base with the tests of the change.
     pub(super) without: &'a Scratch<'w>,
     pub(super) base: &'a CommitId,
-    /// The change is shown here.
+    /// Shows the change.
     pub(super) with: &'a Scratch<'w>,
     pub(super) head: &'a CommitId,
-    /// The tests of the change, as they are on the base.
+    /// The tests of the change, as added to the base.
     pub(super) tests: &'a [(String, Become)],
 }
 
-/// A file that has tests, after the change.
+/// A test file after the change.
 struct TestFile {
     path: String,
     stored: crate::workspace::Stored,
     text: String,
 }
 
-/// Tries the tests that turned by the change with other values, if its code asks for one of theirs.
+/// Tries the tests that turned by the change with other values, if its code checks for one of theirs.
 pub(super) fn look(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -114,12 +114,12 @@ fn is_rust(path: &str) -> bool {
     std::path::Path::new(path).extension().is_some_and(|ending| ending == "rs")
 }
 
-/// Whether tests of a file stand beside its code.
+/// Returns whether a file has tests beside its code.
 fn is_inline(tdd: &Tdd, path: &str) -> bool {
     is_rust(path) && !tdd.tests.compile().is_match(path)
 }
 
-/// The files of a change that are neither tests nor words, without the tests inside of them.
+/// Returns the files of a change that are neither tests nor prose, without inline tests.
 fn code(workspace: &LockedWorkspace, tdd: &Tdd, changed: &[Changed]) -> Result<Vec<Code>, LegAbort> {
     let (tests, exempt) = (tdd.tests.compile(), tdd.exempt.compile());
     let mut code = Vec::new();
@@ -141,7 +141,7 @@ fn code(workspace: &LockedWorkspace, tdd: &Tdd, changed: &[Changed]) -> Result<V
     Ok(code)
 }
 
-/// The files that have a test of one of these names, after the change.
+/// Returns the files that have a test with one of these names after the change.
 fn files(
     workspace: &LockedWorkspace,
     tdd: &Tdd,

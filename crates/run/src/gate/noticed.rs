@@ -1,4 +1,5 @@
-//! The tests of the change on its own code, broken on purpose: those that made the change pass must look at what it does.
+//! Runs the tests of a change on its own code, broken on purpose: tests that prove the change must look at what it
+//! does.
 
 use std::collections::BTreeSet;
 
@@ -15,33 +16,34 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, LockedWorkspace, Scratch, Stored};
 
-/// What the finding is called.
+/// Rule of the finding.
 pub(super) const RULE: &str = "unnoticed";
 
-/// The rule of `dilution` whose permit turns this off for a task: tests that prove nothing.
+/// The rule of `dilution` whose permit disables this check for a task: tests that prove nothing.
 pub(super) const PERMIT: &str = "assertion-dead";
 
-/// Changed files that are looked into.
+/// Maximum number of changed files to read.
 const MOST_FILES: usize = 200;
 
-/// How long all runs on broken code may take, in milliseconds.
+/// Time limit of all runs on broken code, in milliseconds.
 const MOST_TIME: u64 = 60 * 1000;
 
-/// What the tests of a change are tried on.
+/// Input of the check.
 pub(super) struct Tried<'a, 'w> {
-    /// A tree that shows the change.
+    /// Tree that shows the change.
     pub(super) with: &'a Scratch<'w>,
     pub(super) base: &'a CommitId,
     pub(super) head: &'a CommitId,
-    /// The tests that prove the change.
+    /// Tests that prove the change.
     pub(super) tests: &'a BTreeSet<TestId>,
-    /// Whether one of them is red without the change by what the code does, and not only because something is missing.
+    /// Whether one of them fails without the change because of what the code does, and not only because something is
+    /// missing.
     pub(super) is_strong: bool,
     /// How long they took with the change.
     pub(super) took: u64,
 }
 
-/// Breaks the code of the change and runs its tests. If none notices, that is held against it.
+/// Breaks the code of the change and runs its tests. If none notices, the change fails.
 pub(super) fn look(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -61,12 +63,12 @@ pub(super) fn look(
     let began = spent.took;
     let mut blind: Option<(Way, Mutant)> = None;
     for way in Way::ALL {
-        // That the tests fail without the change shows enough, where no result can be broken.
+        // If no result can be broken, it is enough that the tests fail without the change.
         if way == Way::Everything && tried.is_strong && blind.is_none() {
             return Ok(evidence);
         }
         let Some(mutant) = mutant(&texts, way) else { continue };
-        // What the tests look at may be what was not broken.
+        // The tests may look at a part that was not broken.
         if way == Way::Everything && !mutant.is_whole {
             return Ok(evidence);
         }
@@ -91,7 +93,7 @@ pub(super) fn look(
         setup_aside(ctx, job, tried.with)?;
         match seen(ctx, job, (&suite, tdd), way, tried, spent)? {
             Some(false) => blind = Some((way, mutant)),
-            // Noticed, or it did not compile.
+            // The tests noticed, or the code did not compile.
             Some(true) => return Ok(evidence),
             None if way == Way::Everything => return Ok(evidence),
             None => {}
@@ -113,7 +115,7 @@ pub(super) fn look(
     Ok(evidence)
 }
 
-/// Whether the tests of the change notice what is shown. `None` if that could not be told.
+/// Returns whether the tests of the change notice; `None` if unknown.
 fn seen(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -140,7 +142,7 @@ fn seen(
     })
 }
 
-/// The files of the change that are neither tests nor words, before and after.
+/// Returns the files of the change that are neither tests nor prose, before and after.
 pub(super) fn code(
     workspace: &LockedWorkspace,
     tdd: &Tdd,

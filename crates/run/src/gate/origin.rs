@@ -1,4 +1,4 @@
-//! What the lines of a stack trace belong to: the code under test, its tests, or neither.
+//! Finds the origin of stack frames: the code under test, its tests, or neither.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use globset::GlobSet;
 
 use crate::workspace::{Scratch, read_file};
 
-/// Folders of what others wrote, wherever they are in a tree.
+/// Folders of third-party code, anywhere in a tree.
 const FOREIGN: [&str; 12] = [
     "node_modules",
     "site-packages",
@@ -28,7 +28,7 @@ const FOREIGN: [&str; 12] = [
     ".git",
 ];
 
-/// The largest source file that is looked into.
+/// Maximum size of a source file to read.
 const LARGEST: u64 = 4 << 20;
 
 /// Marks the failures of a tree that were raised in the code under test. The scratch folder shows that tree.
@@ -38,13 +38,13 @@ pub(super) fn locate(ran: &mut Tree, scratch: &Scratch<'_>, tests: &Paths) {
     if !has_frames {
         return;
     }
-    // A list that cannot be read only means that Java's frames are not found.
+    // Without the list of files, only Java's frames are not found.
     let files = scratch.files().unwrap_or_default();
     let origins = Origins { scratch, tests: tests.compile(), files, inline: BTreeMap::new().into() };
     ran.merged.results.locate(|frame| origins.of(frame));
 }
 
-/// The tests whose failed assertion is about constants alone. The scratch folder shows the tree that was run.
+/// Returns the tests whose failed assertion uses only constants. The scratch folder shows the tree that ran.
 pub(super) fn constant(ran: &Tree, scratch: &Scratch<'_>) -> BTreeSet<TestId> {
     let Tree::Ran(ran) = ran else { return BTreeSet::new() };
     let root = scratch.tree();
@@ -67,7 +67,7 @@ pub(super) fn constant(ran: &Tree, scratch: &Scratch<'_>) -> BTreeSet<TestId> {
     red.map(|(id, _)| id.clone()).collect()
 }
 
-/// Takes panics in tests that stand in files of code for the failed assertions that they are. `committed` has the files that ran.
+/// Counts panics in tests inside code files as failed assertions. `committed` has the files that ran.
 pub(super) fn assert_panics(results: &mut Results, committed: &Path) {
     let known: RefCell<BTreeMap<String, Vec<(u32, u32)>>> = RefCell::default();
     results.assert_panics(|place| {
@@ -77,7 +77,7 @@ pub(super) fn assert_panics(results: &mut Results, committed: &Path) {
     });
 }
 
-/// The lines of a file of Rust that are compiled for tests only.
+/// Returns the lines of a Rust file that are compiled only for tests.
 fn inline_lines(root: &Path, path: &str) -> Vec<(u32, u32)> {
     if Path::new(path).extension().is_none_or(|ending| ending != "rs") {
         return Vec::new();
@@ -92,12 +92,12 @@ struct Origins<'a> {
     scratch: &'a Scratch<'a>,
     tests: GlobSet,
     files: Vec<String>,
-    /// The lines of each Rust file that are compiled for tests only.
+    /// Lines of each Rust file that are compiled only for tests.
     inline: RefCell<BTreeMap<String, Vec<(u32, u32)>>>,
 }
 
 impl Origins<'_> {
-    /// What a frame belongs to, and where it is in the repository.
+    /// Returns the origin of a frame, and its location in the repository.
     fn of(&self, frame: &Location) -> Option<(Origin, Location)> {
         let path = self.path(&frame.path)?;
         let is_foreign = path.split('/').any(|part| FOREIGN.contains(&part));
@@ -109,7 +109,8 @@ impl Origins<'_> {
         Some((origin, Location { path, line: frame.line }))
     }
 
-    /// The file that a frame names: from the root, or, as Java and trimmed Go builds have it, from somewhere below.
+    /// Returns the file that a frame names: relative to the root or, in Java and trimmed Go builds, to some folder
+    /// below it.
     fn path(&self, named: &str) -> Option<String> {
         if named.starts_with('/') || named.contains("..") {
             return None;
@@ -118,7 +119,7 @@ impl Origins<'_> {
             return Some(named.to_owned());
         }
         let ends = |file: &&String| file.strip_suffix(named).is_some_and(|rest| rest.ends_with('/'));
-        // Go names the module first, which is no folder.
+        // Go puts the module first, which is not a folder.
         let inside = named.split_once('/').map(|(_, inside)| inside);
         let below = || self.files.iter().find(|file| inside == Some(file.as_str()));
         self.files.iter().find(ends).or_else(below).cloned()

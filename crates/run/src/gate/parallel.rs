@@ -1,4 +1,4 @@
-//! Commands that run at the same time: each in a tree of its own, all of them watched in one place.
+//! Runs commands in parallel: each in a separate tree, all watched in one place.
 //!
 //! No command sees what another writes. A cancellation ends all of them.
 
@@ -19,7 +19,7 @@ struct Prepared<'g> {
     working_tree: WorkingTree,
 }
 
-/// Runs them. Where the stage wants no more after the first that rejects, the others are stopped then, and have no verdict.
+/// Runs them. If the stage stops at the first rejection, the others are stopped then and have no verdict.
 pub(super) fn run<'g>(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -54,7 +54,7 @@ pub(super) fn run<'g>(
     let mut verdicts = Vec::new();
     for (one, ran) in prepared.iter().zip(rans) {
         let Some(ran) = ran else { continue };
-        // Nobody asked for the end of one that was stopped for another's sake: it has nothing to say.
+        // A command that was stopped because of another one was not cancelled by a person; it has no verdict.
         if stopped && ran.cancelled {
             continue;
         }
@@ -63,7 +63,7 @@ pub(super) fn run<'g>(
     Ok(verdicts)
 }
 
-/// Makes a tree for each, with what it needs installed.
+/// Creates a tree for each, with its dependencies installed.
 fn prepare<'g>(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,

@@ -1,4 +1,4 @@
-//! The commits of a change that come first, with its tests and the stubs that they need.
+//! The first commits of a change, with its tests and the stubs that they need.
 
 use acquit_core::failure::Location;
 use acquit_core::gate::check::{Phases, Tdd};
@@ -9,11 +9,11 @@ use crate::git::CommitId;
 use crate::leg::LegAbort;
 use crate::workspace::{Changed, LockedWorkspace};
 
-/// What is said of a change without such commits.
+/// Message for a change without such commits.
 pub(super) const MISSING: &str = "no commit at the beginning of the change says `Phase: test`: commit the tests and the stubs that they need \
                                   first, with that line in the message, and the implementation after it";
 
-/// The last of the commits that come first, if they count.
+/// Returns the last of the first commits, if they count.
 pub(super) fn first(
     workspace: &LockedWorkspace,
     tdd: &Tdd,
@@ -24,13 +24,13 @@ pub(super) fn first(
         Phases::Ignore => Ok(None),
         Phases::Allow | Phases::Require => {
             let commits = workspace.commits(base, head)?;
-            // Git tells the newest first.
+            // Git lists the newest first.
             Ok(last_of_first(commits.iter().rev().map(|commit| (commit.id.clone(), commit.message.as_str()))))
         }
     }
 }
 
-/// Looks whether those commits only add to the code, and whether the tests are at the end what they were in them.
+/// Checks that those commits only add to the code, and that their tests are unchanged at the end.
 pub(super) fn look(
     workspace: &LockedWorkspace,
     tdd: &Tdd,
@@ -48,7 +48,7 @@ pub(super) fn look(
         let fine = match (&file.old, old) {
             (None, _) => true,
             (Some(_), Some(old)) => only_adds(&file.path, &old, new.as_deref()),
-            // What is no text cannot be seen to have only grown.
+            // For a binary file, it is impossible to see whether it only grew.
             (Some(_), None) => false,
         };
         if !fine {
@@ -84,7 +84,7 @@ fn at(path: &str, line: u32) -> Location {
     Location { path: path.to_owned(), line }
 }
 
-/// What a file was and what it is, as far as it is text.
+/// Returns a file before and after, if it is text.
 fn texts(workspace: &LockedWorkspace, file: &Changed) -> Result<(Option<String>, Option<String>), LegAbort> {
     let text = |stored: &Option<_>| stored.as_ref().map_or(Ok(None), |stored| workspace.text(stored));
     Ok((text(&file.old)?, text(&file.new)?))

@@ -1,4 +1,4 @@
-//! A command that must end with code 0.
+//! Judges a command that must exit with code 0.
 
 use acquit_core::failure::{Failure, Location, kind};
 use acquit_core::gate::check::Plain;
@@ -23,7 +23,7 @@ impl Judge for Plain {
     }
 }
 
-/// Starts it, in a tree that is new.
+/// Starts it in a new tree.
 pub(super) fn start(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -37,7 +37,7 @@ pub(super) fn start(
     start_command(ctx, job, working_tree, &wanted(job, gate, plain))
 }
 
-/// The verdict on how it ended.
+/// Judges how it ended.
 pub(super) fn judge(
     job: &Job<'_>,
     gate: &Gate,
@@ -47,7 +47,7 @@ pub(super) fn judge(
 ) -> Verdict {
     let mut evidence =
         plain.report.as_ref().map(|report| shown(report, ran, working_tree)).unwrap_or_default();
-    // The exit code decides, and what the report says is there to be read; but one that says nothing does not confirm a good end.
+    // The exit code decides, and the report is only shown. But an unreadable report does not confirm success.
     let unjudged = evidence.failing().find(|finding| ran.passed && finding.weight == Weight::Person);
     let failure = match unjudged {
         Some(finding) => Some(Failure {
@@ -65,7 +65,7 @@ pub(super) fn judge(
     Verdict { evidence, ..verdict(gate, ran, failure) }
 }
 
-/// Says that the report of a command that ended well could not be read.
+/// Adds a finding that the report of a successful command could not be read.
 fn unread(report: &Report, what: &str, evidence: &mut Evidence) {
     let place = match &report.place {
         Place::Output => "what it printed".to_owned(),
@@ -83,7 +83,7 @@ fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
     Wanted::of(job, gate, gate.name.as_str(), &plain.run)
 }
 
-/// What the report says.
+/// Returns the findings of the report.
 fn shown(report: &Report, ran: &Ran, working_tree: &WorkingTree) -> Evidence {
     let mut evidence = Evidence::default();
     let weight = if ran.passed { Weight::Noted } else { Weight::Fails };
@@ -119,7 +119,7 @@ fn shown(report: &Report, ran: &Ran, working_tree: &WorkingTree) -> Evidence {
     evidence
 }
 
-/// What a command that failed says.
+/// Describes the failure of a command.
 fn failed(gate: &Gate, command: &Command, ran: &Ran, working_tree: &WorkingTree) -> Failure {
     let found = distill::distill(&ran.log, &working_tree.committed);
     let message = match (&ran.cut_short, found.message.is_empty()) {
@@ -141,7 +141,8 @@ fn failed(gate: &Gate, command: &Command, ran: &Ran, working_tree: &WorkingTree)
     Failure { gate: gate.name.clone(), kind, message, location: found.location, excerpt: found.excerpt }
 }
 
-/// The program of the gate's own command that the shell did not find. One that a script of the repository starts is the work's.
+/// Returns the program of the gate's own command that the shell did not find. If a script of the repository starts the
+/// missing program, the work is at fault.
 fn missing_program(command: &str, ran: &Ran) -> Option<String> {
     const SAID: u64 = 2_000;
     if ran.code != Some(127) {

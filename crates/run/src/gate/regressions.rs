@@ -1,5 +1,5 @@
-//! Tests, compared one by one with the base. What passed there passes now, or is accounted for; and it passes under the runner
-//! settings and hooks of the base, too.
+//! Compares tests with the base, one by one: every test that passed there passes now or is accounted for. It must also
+//! pass with the runner settings and hooks of the base.
 
 use acquit_core::gate::check::Tests;
 use acquit_core::gate::{Evidence, Verdict, Weight, rule};
@@ -53,7 +53,8 @@ impl Judge for Tests {
             baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?
         };
         if self.again > 0 && matches!(&base, Tree::Ran(base) if is_worse(&base.merged, &now.merged)) {
-            // Once is not enough to say that a test passed before. In a tree of its own again: nothing of the first run is there.
+            // One run does not prove that a test passed before. Use another new tree, without leftovers of the first
+            // run.
             let scratch = workspace.scratch()?;
             base = baseline::base(ctx, job, &suite, workspace, &scratch, self.again + 1, &mut spent)?;
         }
@@ -82,7 +83,7 @@ impl Judge for Tests {
                 Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
             }
         }
-        // A test that is there in other words cannot be told from one that is gone by its name.
+        // By its name, a rewritten test looks like a removed one.
         if loosened::is_suspicion(&evidence, &["vanished"])
             && let Some(Told { strength: Some(Strength::Equal(places)), .. }) =
                 loosened::compare(ctx, job, workspace, (&commit, &head), &mut spent)?
@@ -104,13 +105,13 @@ impl Judge for Tests {
     }
 }
 
-/// Whether a test that passed on the base does not pass now.
+/// Returns whether a test that passed on the base does not pass now.
 fn is_worse(base: &Merged, now: &Merged) -> bool {
     let failed = |id| matches!((base.of(id), now.of(id)), (Known::Passed, Known::Red(_)));
     now.results.tests.keys().any(failed) || misses(base, now)
 }
 
-/// Names the files by which a change decides how it is judged.
+/// Reports the changed files that decide how the change is judged.
 pub(super) fn name_judges(doings: &Doings, evidence: &mut Evidence) {
     let what = format!(
         "the change touches how tests are run: {}. The tests ran with both versions; whoever reviews should look at it",
@@ -119,7 +120,7 @@ pub(super) fn name_judges(doings: &Doings, evidence: &mut Evidence) {
     evidence.find(Weight::Noted, "judge-changed", &what, None);
 }
 
-/// The change does not build with the base's version of those files.
+/// Reports that the change does not build with the base's version of those files.
 pub(super) fn needed(doings: &Doings, said: &str, evidence: &mut Evidence) {
     let what = format!(
         "the change does not build with the base's version of {}, so only its own version could be tried; a person should look at \
@@ -129,7 +130,7 @@ pub(super) fn needed(doings: &Doings, said: &str, evidence: &mut Evidence) {
     evidence.find(Weight::Noted, "judge-needed", &what, None);
 }
 
-/// What makes the runs say nothing, where that is not so on the base as well.
+/// Adds reasons why the runs are meaningless, unless they also apply to the base.
 fn unsound(base: &Merged, now: &Ran, evidence: &mut Evidence) {
     let results = &now.merged.results;
     for broken in &results.broken {
@@ -146,7 +147,7 @@ fn unsound(base: &Merged, now: &Ran, evidence: &mut Evidence) {
     } else if results.executed() == 0 && results.broken.is_empty() {
         let why = now.trouble.as_ref().or(now.unread.as_ref());
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-        // Where the base has none either, the gate is at fault and not the work: no agent can mend that.
+        // If the base has no report either, the gate is at fault and not the work; no agent can fix that.
         let unjudged = now.unread.is_some() && base.results.executed() == 0;
         let weight = if unjudged { Weight::Person } else { Weight::Fails };
         evidence.find(weight, rule::NOTHING_RAN, &format!("no test was executed{why}\n{}", now.said), None);

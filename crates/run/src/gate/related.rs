@@ -1,6 +1,8 @@
-//! Gates that check only what is related to the change: the project says how, and gets the changed files as arguments.
+//! Gates that check only what is related to the change: the project provides the command, which gets the changed files
+//! as arguments.
 //!
-//! Paths are written by agents. Each is one argument, never part of a shell line, and begins with `./`, so none of them is an option.
+//! Agents choose paths. Each path is one argument, never part of a shell line, and begins with `./`, so it cannot be an
+//! option.
 
 use std::borrow::Cow;
 
@@ -10,10 +12,10 @@ use acquit_core::gate::{Check, Command, Gate};
 use crate::leg::{Job, LegAbort};
 use crate::workspace::LockedWorkspace;
 
-/// The most files that a command is given. A change of more is related to everything.
+/// Maximum number of files to pass to a command. A larger change is related to everything.
 const MOST_FILES: usize = 500;
 
-/// The gates as they are run on this work. Where the related files cannot be told, a gate runs in full.
+/// Returns the gates to run on this work. If the related files cannot be determined, a gate runs in full.
 pub(super) fn resolve<'g>(
     job: &Job<'_>,
     workspace: &LockedWorkspace,
@@ -30,7 +32,7 @@ pub(super) fn resolve<'g>(
             if !files.is_empty() && files.len() <= MOST_FILES =>
         {
             let run = with_files(related, &files);
-            // Its exit code alone decides: a change may have no test that is related to it.
+            // Only its exit code decides, because a change may have no related test.
             let plain = Plain { run, report: None, related: None };
             Cow::Owned(Gate { check: Check::Command(plain), ..gate.clone() })
         }
@@ -39,7 +41,7 @@ pub(super) fn resolve<'g>(
     Ok(gates.into_iter().map(one).collect())
 }
 
-/// The command with the files as its last arguments. A shell line finds them in `"$@"`.
+/// Returns the command with the files as its last arguments. A shell line finds them in `"$@"`.
 fn with_files(command: &Command, files: &[String]) -> Command {
     let files = files.iter().map(|file| format!("./{file}"));
     let words: Vec<String> = match command {

@@ -1,10 +1,10 @@
-//! The files in which a command leaves its results: found in the tree, never through a link, and only those that are new.
+//! Finds the files in which a command leaves its results: in the tree, never through a link, and only new ones.
 //!
-//! A report that was there before the command ran was written by somebody else, perhaps as part of the change, so it is taken
-//! away first. Nothing runs in the tree while this looks at it.
+//! A report that existed before the command ran was written by something else, perhaps as part of the change, so it is
+//! removed first. Nothing runs in the tree meanwhile.
 //!
-//! A path that begins with `$ACQUIT_REPORTS/` is in a folder whose name is new in each tree, so that no change can know in advance where the
-//! report will be.
+//! A path that begins with `$ACQUIT_REPORTS/` is in a folder with a new name in each tree, so that no change can know
+//! in advance where the report will be.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,26 +16,26 @@ use crate::leg::{REPORTS, Ran, WorkingTree};
 use crate::untrusted;
 use crate::workspace::read_file;
 
-/// How many reports are read: a build tool writes one for each class of tests.
+/// Maximum number of reports to read: build tools write one per test class.
 const MOST_REPORTS: usize = 20_000;
 
-/// How many files are looked at to find them.
+/// Maximum number of files to look at.
 const MOST_LOOKED_AT: usize = 500_000;
 
-/// How deep folders are looked into.
+/// Maximum folder depth.
 const DEEPEST: usize = 64;
 
-/// Takes away what is already where the reports will be.
+/// Removes existing files where the reports will be.
 pub(super) fn clear(working_tree: &WorkingTree, report: &Report) {
     let Place::Files(paths) = &report.place else { return };
     let tree = &working_tree.written;
     for path in find(tree, &placed(paths, working_tree)) {
-        // One that stays is read as it is; a command that writes a report writes over it.
+        // If it cannot be removed, it is read as it is, unless the command overwrites it.
         let _ = fs::remove_file(tree.join(path));
     }
 }
 
-/// The patterns with the name of the tree's own folder in them.
+/// Returns the patterns with the name of the tree's own folder filled in.
 fn placed(paths: &Paths, working_tree: &WorkingTree) -> Vec<String> {
     let begin = format!("${REPORTS}/");
     let place = |pattern: &String| match pattern.strip_prefix(&begin) {
@@ -45,7 +45,7 @@ fn placed(paths: &Paths, working_tree: &WorkingTree) -> Vec<String> {
     paths.as_slice().iter().map(place).collect()
 }
 
-/// The texts of the reports. `None` if there is none, or one is too large.
+/// Returns the texts of the reports; `None` if there is none, or if one is too large.
 pub(super) fn read(working_tree: &WorkingTree, report: &Report, ran: &Ran) -> Option<Vec<String>> {
     match &report.place {
         Place::Output => untrusted::text(&ran.log, LARGEST).ok().flatten().map(|text| vec![text]),
@@ -61,14 +61,14 @@ pub(super) fn read(working_tree: &WorkingTree, report: &Report, ran: &Ran) -> Op
     }
 }
 
-/// The files of the tree that match, in their order.
+/// Returns the matching files of the tree, sorted.
 fn find(tree: &Path, patterns: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     for pattern in patterns {
         let one = Paths::literal(&[pattern]).compile();
         let special = |part: &&str| part.contains(['*', '?', '[', '{']);
-        // Only the folder below which all matches lie.
+        // Only search the folder that contains all matches.
         let fixed: PathBuf = if pattern.contains('/') {
             let parts: Vec<&str> = pattern.split('/').collect();
             let names = parts.iter().take(parts.len() - 1).take_while(|part| !special(part));
@@ -105,7 +105,7 @@ fn find(tree: &Path, patterns: &[String]) -> Vec<String> {
     found
 }
 
-/// Whether each name on the way is a folder of the tree itself.
+/// Returns whether every parent is a real folder in the tree.
 fn is_real_folder(tree: &Path, relative: &Path) -> bool {
     let mut here = tree.to_owned();
     relative.components().all(|part| {

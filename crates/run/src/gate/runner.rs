@@ -1,4 +1,5 @@
-//! The gates of a stage, all of them: what only looks first, then what runs, the cheapest first; those that may, at once.
+//! Runs all gates of a stage: first those that only read, then those with commands, the cheapest first. Parallel gates
+//! run together.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::event::{Body, Level};
@@ -15,12 +16,12 @@ use super::{parallel, related, run, verdict};
 use crate::leg::{Job, LegAbort, LegContext, Ran};
 use crate::workspace::LockedWorkspace;
 
-/// What the gates came to.
+/// The result of the gates.
 #[derive(Default)]
 pub(crate) struct Judged {
-    /// What is to be mended.
+    /// What to fix.
     pub(crate) failures: Vec<Failure>,
-    /// How the stage ends instead, because of what its own agent found.
+    /// Outcome that replaces the stage's, because of what its agent found.
     pub(crate) instead: Option<Name>,
 }
 
@@ -40,11 +41,11 @@ impl Judged {
     }
 }
 
-/// Gates that are run at the same time, or one alone.
+/// Gates that run in parallel, or a single one.
 type Round<'g> = Vec<&'g Gate>;
 
-/// Runs gates on the work of a leg's stage, for which its agent reported this outcome. All of them, so that one fix leg
-/// hears of everything, unless the stage says otherwise.
+/// Runs gates on the work of a leg's stage, for which its agent reported this outcome. Runs all of them, so that one
+/// fix leg sees every failure, unless the stage says otherwise.
 pub(crate) fn run_all(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -73,7 +74,7 @@ pub(crate) fn run_all(
             skipped(ctx, &left);
             break;
         }
-        // Viewers should see what came before while a long check runs.
+        // Viewers should see the earlier results while a long check runs.
         ctx.flush_patiently()?;
         let given = match left[..] {
             [] => Vec::new(),
@@ -113,14 +114,14 @@ fn tell(ctx: &mut LegContext<'_>, job: &Job<'_>, judged: &mut Judged, gate: &Gat
     ctx.note(Body::Gate { verdict: Box::new(verdict) });
 }
 
-/// Whether the gates speak again although nobody has mended anything: something else has changed since, or a person says so,
-/// and what failed then may pass now.
+/// Returns whether the gates run again although nothing was fixed: something else has changed since, or a person says
+/// so, and a failed gate may pass now.
 pub(super) fn waited(job: &Job<'_>) -> bool {
     let again = matches!(job.entry.purpose, Purpose::Recheck { .. });
     again && job.task.past.last().is_some_and(|past| past.entry.stage == job.stage.name)
 }
 
-/// Whether nothing more has to be known.
+/// Returns whether no further verdict is needed.
 fn stops(job: &Job<'_>, judged: &Judged) -> bool {
     match job.stage.stop {
         Stop::AtFirst => judged.rejects(),
@@ -138,7 +139,7 @@ fn skipped(ctx: &mut LegContext<'_>, gates: &[&Gate]) {
     }
 }
 
-/// The gates that are called so, in this order.
+/// Returns the gates with these names, in this order.
 fn named<'j>(job: &Job<'j>, names: &[Name]) -> Result<Vec<&'j Gate>, LegAbort> {
     let gate = |name: &Name| {
         let missing = || LegAbort::failed(kind::HARNESS, format!("the workflow has no gate `{name}`"));
@@ -147,7 +148,7 @@ fn named<'j>(job: &Job<'j>, names: &[Name]) -> Result<Vec<&'j Gate>, LegAbort> {
     names.iter().map(gate).collect()
 }
 
-/// The gates that the change concerns. Each of the others has a verdict at once, which says why it was not run.
+/// Returns the gates that the change concerns. The others get a verdict at once that says why they did not run.
 fn concerned<'g>(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -172,8 +173,8 @@ fn concerned<'g>(
     Ok(concerned)
 }
 
-/// The order in which gates are run: those that look, as they stand; those that may run at once, together; the others one
-/// by one, the cheapest first, and those of which nothing is known last and as they stand.
+/// Returns the order of gates: first those that only read, in file order; then parallel ones together; then the others
+/// one by one, the cheapest first, and those with unknown duration last in file order.
 fn rounds(gates: Vec<&Gate>, duration: impl Fn(&Gate) -> Option<Span>) -> Vec<Round<'_>> {
     let (looking, running): (Vec<&Gate>, Vec<&Gate>) =
         gates.into_iter().partition(|gate| gate.check.command().is_none());

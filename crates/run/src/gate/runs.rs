@@ -1,10 +1,11 @@
-//! Runs of tests, kept by the content of their tree, so that the same content is not run again.
+//! Cached runs of tests, keyed by the content of their tree, so that the same content does not run again.
 //!
-//! Trees repeat within a judgement and between judgements: `tests` and `tdd` both run the change, and the base with the tests of the
-//! change stays the same while only the code is edited. Each run of a tree has a number, so runs that are compared with each other
-//! are always different runs. A run is kept by everything that it is known to depend on, where no agent and no gate can write: with
-//! the task, or with the project if no agent works on it. It began in a new tree of committed files, so nothing that an agent left is
-//! in it. Runs that were cut short, and those of trees with flaky tests, are not kept.
+//! Trees repeat within a judgement and between judgements: `tests` and `tdd` both run the change, and the base with the
+//! tests of the change stays the same while only the code is edited. The runs of a tree are numbered, so runs that are
+//! compared with each other are always different runs. The key of a run has everything it is known to depend on. The
+//! cache is where no agent and no gate can write: with the task, or with the project if no agent works on it. Each run
+//! started in a new tree of committed files, so it contains nothing that an agent left. Runs that were cut short, and
+//! runs of trees with flaky tests, are not cached.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, Ran, setup_key};
 use crate::workspace::LockedWorkspace;
 
-/// Maximum age, as of a verdict: the toolchain changes without a sign.
+/// Maximum age, as for a verdict: the toolchain changes unnoticed.
 const AGE: Duration = Duration::from_hours(24);
 
 /// Maximum size of a file to read.
@@ -38,12 +39,12 @@ const FORM: u32 = 3;
 pub(super) struct Once {
     pub(super) passed: bool,
     pub(super) ended: String,
-    /// How long it took, with the build before it.
+    /// How long it took, including the build.
     pub(super) took: u64,
-    /// What it printed, as far as that says why it failed.
+    /// Output, as far as it explains a failure.
     pub(super) said: String,
     pub(super) results: Results,
-    /// Why it was stopped early. Such a run is not kept.
+    /// Why it was stopped early. Such a run is not cached.
     #[serde(skip)]
     pub(super) cut_short: Option<String>,
     /// Whether that was because of its timeout.
@@ -63,19 +64,19 @@ impl Once {
         self.cut_short.as_ref().unwrap_or(&self.ended)
     }
 
-    /// Returns whether it says something about the next run of the same tree.
+    /// Returns whether it predicts the next run of the same tree.
     fn is_whole(&self) -> bool {
         let told = !self.results.tests.is_empty() || !self.results.broken.is_empty();
         self.cut_short.is_none() && told && !self.results.cut
     }
 }
 
-/// What is kept of a tree.
+/// The cached result of a tree.
 #[derive(Serialize, Deserialize)]
 enum What {
     /// Its tests ran.
     Ran(Box<Once>),
-    /// It could not be built: what the compiler said.
+    /// It did not build; the compiler's output.
     NotBuilt(String),
 }
 
@@ -91,7 +92,7 @@ struct Kept {
 
 acquit_core::json!(Kept);
 
-/// The commands whose runs are kept.
+/// Commands whose runs are cached.
 pub(super) struct Commands<'a> {
     pub(super) gate: &'a Gate,
     pub(super) build: Option<&'a Command>,
@@ -123,7 +124,7 @@ impl Runs {
             "form": FORM,
             "tree": workspace.tree_of(tree)?,
             "base": base,
-            // A command can look at the history of the work.
+            // A command can read the history of the work.
             "history": if *tree == head { history(workspace, &base, &head)? } else { Vec::new() },
             "build": commands.build.map(ToString::to_string),
             "run": commands.run,
@@ -145,7 +146,7 @@ impl Runs {
         })
     }
 
-    /// Returns the run with this number, if it is kept.
+    /// Returns the run with this number, if it is cached.
     pub(super) fn find(&self, number: u32) -> Option<Once> {
         match self.load(&self.run(number))? {
             What::Ran(once) => Some(*once),
@@ -153,7 +154,7 @@ impl Runs {
         }
     }
 
-    /// Returns what the compiler said, if the tree is known not to build.
+    /// Returns the compiler's output, if the tree is known not to build.
     pub(super) fn not_built(&self) -> Option<String> {
         match self.load(&self.build())? {
             What::NotBuilt(said) => Some(said),
@@ -161,25 +162,25 @@ impl Runs {
         }
     }
 
-    /// Keeps a run.
+    /// Caches a run.
     pub(super) fn keep(&self, ctx: &LegContext<'_>, number: u32, once: &Once) {
         if once.is_whole() {
             self.save(ctx, self.run(number), What::Ran(Box::new(once.clone())));
         }
     }
 
-    /// Keeps what the compiler said of a tree that does not build.
+    /// Caches the compiler's output for a tree that does not build.
     pub(super) fn keep_not_built(&self, ctx: &LegContext<'_>, said: &str) {
         self.save(ctx, self.build(), What::NotBuilt(said.to_owned()));
     }
 
-    /// Forgets the runs of a tree if they do not agree: the next judgement tries again.
+    /// Removes the cached runs of a tree if they disagree: the next judgement tries again.
     pub(super) fn forget_flaky(&self, merged: &Merged) {
         if merged.flaky.is_empty() {
             return;
         }
         for number in 1..=merged.runs {
-            // One that stays is only believed for a day.
+            // If it cannot be removed, it expires after a day.
             let _ = std::fs::remove_file(self.file(&self.run(number)));
         }
     }
@@ -213,7 +214,7 @@ impl Runs {
         let Some(kept) = ctx.redactor.stored(Kept { form: FORM, at: self.now, depends, what }) else {
             return;
         };
-        // A run that could not be kept is run again. Another process may be removing the folder.
+        // A run that is not cached runs again. Another process may be removing the folder.
         let _ = cache::prune(&self.folder, MOST_KEPT).and_then(|()| cache::save(&file, &kept));
     }
 }

@@ -1,4 +1,4 @@
-//! What a change does to tests and to what runs them, read from git: files before and after.
+//! Reads from git what a change does to tests and to what runs them: files before and after.
 
 use acquit_core::check::dilution::Permits;
 use acquit_core::check::source::Language;
@@ -11,20 +11,20 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort};
 use crate::workspace::{Become, Changed, LockedWorkspace};
 
-/// How many changed files are looked into.
+/// Maximum number of changed files to read.
 const MOST_FILES: usize = 2_000;
 
-/// What a change does, as far as the comparison with the base has to know.
+/// What the comparison with the base must know about a change.
 #[derive(Default)]
 pub(super) struct Doings {
-    /// What became of the tests that it takes away.
+    /// What happened to removed tests.
     pub(super) accounts: Accounts,
-    /// The files that decide how tests are run, each as it is on the base.
+    /// Files that decide how tests run, as on the base.
     pub(super) judges: Vec<(String, Become)>,
 }
 
 impl Doings {
-    /// Looks at the change between two commits.
+    /// Reads the change between two commits.
     pub(super) fn of(
         job: &Job<'_>,
         gate: &Gate,
@@ -34,7 +34,8 @@ impl Doings {
     ) -> Result<Self, LegAbort> {
         let changed = match workspace.changed(base, head) {
             Ok(changed) => changed,
-            // What is too large is said by whoever needs the whole of it; nothing is accounted for.
+            // Checks that need the whole change report that it is too large; here no removed test is
+            // accounted for.
             Err(error) if is_too_large(&error) => return Ok(Self::default()),
             Err(error) => return Err(error.into()),
         };
@@ -71,7 +72,7 @@ impl Doings {
         Ok(doings)
     }
 
-    /// The paths of the files that decide how tests are run.
+    /// Returns the paths of the files that decide how tests run.
     pub(super) fn judges(&self) -> Vec<String> {
         self.judges.iter().map(|(path, _)| path.clone()).collect()
     }
@@ -81,7 +82,7 @@ fn before(file: &Changed) -> Become {
     file.old.clone().map_or(Become::Gone, Become::Stored)
 }
 
-/// The commands of a gate, which name scripts of the repository.
+/// Returns the commands of a gate, which may name scripts of the repository.
 fn commands(gate: &Gate) -> Vec<String> {
     gate.check.command().into_iter().chain(gate.check.build()).map(ToString::to_string).collect()
 }

@@ -1,7 +1,7 @@
-//! Checks that look at the change and run nothing: dilution, secrets, scope, commits, and what a review found in it.
+//! Checks that read the change and run nothing: dilution, secrets, scope, commits, and the findings of a review.
 //!
-//! What is looked at comes from git alone, through the harness's own repository. A change that is too large to be looked at
-//! as a whole fails: a part of it would be a way around the check.
+//! The data comes from git alone, through the harness's own repository. A change that is too large to be read as a
+//! whole fails: checking only a part could be exploited.
 
 use std::time::Instant;
 
@@ -24,33 +24,33 @@ mod review;
 mod scope;
 mod secrets;
 
-/// The change that is looked at.
+/// The change to check.
 struct Change<'a, 'c> {
     ctx: &'a mut LegContext<'c>,
     job: &'a Job<'a>,
     workspace: &'a LockedWorkspace,
-    /// The commit that the change stands on.
+    /// Commit that the change is based on.
     base: CommitId,
-    /// Its newest commit.
+    /// Newest commit of the change.
     head: CommitId,
     /// What the stage's agent reported.
     outcome: &'a Outcome,
 }
 
-/// A check that looks at a change.
+/// A check that reads a change.
 trait Look {
-    /// Adds what it finds to the evidence.
+    /// Adds its findings to the evidence.
     fn look(&self, change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped>;
 
     /// Changes the verdict before it is reported.
     fn amend(&self, _verdict: &mut Verdict) {}
 }
 
-/// Why a check could not look at the change.
+/// Why a check could not read the change.
 enum Stopped {
     /// The change could not be read.
     Change(Error),
-    /// The leg cannot go on.
+    /// The leg cannot continue.
     Leg(LegAbort),
 }
 
@@ -78,7 +78,7 @@ macro_rules! judges {
 
 judges!(Commits, Dilution, Review, Scope, Secrets);
 
-/// Lets a check look at the change of a case, and concludes.
+/// Runs a check on the change of a case, and draws the verdict.
 fn judge(check: &impl Look, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
     let Case { ctx, job, gate, workspace, outcome } = case;
     let began = Instant::now();
@@ -93,7 +93,7 @@ fn judge(check: &impl Look, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
         Err(Stopped::Change(error)) => return Err(error.into()),
         Err(Stopped::Leg(abort)) => return Err(abort),
     }
-    // A line of the change is shown as evidence, and could be the place where a secret leaves.
+    // A line of the change is shown as evidence, so a secret could leak there.
     for finding in &mut evidence.findings {
         finding.message = change.ctx.redactor.text(&finding.message);
     }
@@ -107,7 +107,7 @@ fn judge(check: &impl Look, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
     Ok(verdict)
 }
 
-/// Puts what a check of the core found among the evidence.
+/// Adds findings of a check in the core to the evidence.
 pub(super) fn add(evidence: &mut Evidence, weight: Weight, findings: &[Finding]) {
     for finding in findings {
         let mut words = finding.what.clone();

@@ -1,4 +1,4 @@
-//! Tests of a tree: built, run as often as wanted, and read.
+//! Builds the tests of a tree, runs them as often as requested, and reads the results.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
 use crate::workspace::LockedWorkspace;
 
-/// How much of what a command said is looked at to see why something is missing.
+/// Maximum size of a command's output to read for the reason why something is missing.
 const SAID: usize = 16_000;
 
-/// How much of the end of an output has the runner's own summary in it.
+/// Size of the end of an output that contains the runner's own summary.
 const SUMMARY: u64 = 4_000;
 
-/// What builds and runs tests.
+/// The commands that build and run tests.
 #[derive(Clone, Copy)]
 pub(super) struct Suite<'a> {
     pub(super) gate: &'a Gate,
@@ -34,15 +34,15 @@ pub(super) struct Suite<'a> {
 #[derive(Default)]
 pub(super) struct Spent {
     pub(super) took: u64,
-    /// Whether the last tree was built, or needed no build. The runs of a tree can all be kept ones: then it was not.
+    /// Whether the last tree was built, or needed no build. If all runs of a tree were cached, it was not built.
     pub(super) built: bool,
-    /// How long the last run of tests took, with its build, also if it is a kept one.
+    /// Duration of the last test run with its build, even if it was cached.
     pub(super) run: u64,
-    /// The output of the last one.
+    /// Output of the last command.
     pub(super) log: PathBuf,
     /// How it ended.
     pub(super) ended: String,
-    /// Why the first that was stopped early was stopped.
+    /// Why the first command that was stopped early was stopped.
     pub(super) stopped: Option<Stopped>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Suite<'a> {
         Suite { build: self.build.filter(|_| !built), ..self }
     }
 
-    /// Builds and runs the tests of the tree at `ground`. `phase` names the files that tell of it.
+    /// Builds and runs the tests of the tree at `ground`. `phase` is part of the names of its files.
     pub(super) fn tree(
         &self,
         ctx: &mut LegContext<'_>,
@@ -78,7 +78,7 @@ impl<'a> Suite<'a> {
         self.runs(ctx, job, working_tree, (phase, 1..=runs.max(1)), None, spent)
     }
 
-    /// Returns the kept runs of the tree of a commit, or of a tree itself.
+    /// Returns the cached runs of the tree of a commit, or of a tree itself.
     pub(super) fn kept(
         &self,
         ctx: &LegContext<'_>,
@@ -90,7 +90,7 @@ impl<'a> Suite<'a> {
         Runs::of(ctx, job, workspace, tree, &commands)
     }
 
-    /// Runs the tests of a tree by number, unless these runs are kept. It is only built if something has to run.
+    /// Runs the tests of a tree by number, unless these runs are cached. Builds it only if something has to run.
     pub(super) fn runs(
         &self,
         ctx: &mut LegContext<'_>,
@@ -129,7 +129,7 @@ impl<'a> Suite<'a> {
         Ok(Tree::Ran(all))
     }
 
-    /// Builds a tree. Returns what the compiler said if that fails, or if it is known to fail.
+    /// Builds a tree. Returns the compiler's output if that fails or is known to fail.
     fn built(
         &self,
         ctx: &mut LegContext<'_>,
@@ -173,7 +173,7 @@ impl<'a> Suite<'a> {
         all.merged.add(once.results);
     }
 
-    /// What is said of a run that ended well and told of no test.
+    /// Describes a run that ended well and reported no test.
     fn unread(&self) -> String {
         let format = self.report.format.name();
         match &self.report.place {
@@ -199,14 +199,14 @@ impl<'a> Suite<'a> {
         let ran = self.command(ctx, job, working_tree, phase, self.run)?;
         let mut results = Results::default();
         for text in reports::read(working_tree, self.report, &ran).unwrap_or_default() {
-            // Runners name files by where they are; the same test has the same name in every tree.
+            // Runners name files by their absolute path; make test names the same in every tree.
             results.read(self.report.format, &text.replace(&prefix(working_tree), ""));
         }
         origin::assert_panics(&mut results, &working_tree.committed);
         if let Place::Files(_) = self.report.place {
             results.agree_with(&distill::tail(&ran.log, SUMMARY));
         }
-        // A report is written by the tests' own processes, so a secret could be in it as well as in what they print.
+        // The tests' own processes write a report, so it can contain a secret, like their output.
         let results = ctx.redactor.stored(results).unwrap_or_default();
         Ok((results, ran))
     }
@@ -224,7 +224,7 @@ impl<'a> Suite<'a> {
     }
 }
 
-/// What a command that failed said, with paths as the repository has them.
+/// Returns the output of a failed command, with paths relative to the repository.
 fn said(ran: &Ran, working_tree: &WorkingTree) -> String {
     let text = distill::errors(&ran.log);
     shorten(&text.replace(&prefix(working_tree), ""), SAID)

@@ -1,8 +1,8 @@
-//! The tests of the change: red without it, green with it.
+//! Checks the tests of the change: red without it, green with it.
 //!
-//! The base and the base with the tests of the change are shown one after the other in a clone beside the work; the change has a
-//! clone of its own, so that nothing which the tests left behind helps them to pass. Then they must be red once more. Where
-//! the change touches what runs the tests, both are run again with the base's version of that.
+//! One clone beside the work shows the base, and then the base with the tests of the change. The change has a separate
+//! clone, so that leftovers of the tests don't help them to pass. Then the tests must be red once more. If the change
+//! touches what runs the tests, both run again with the base's version of that.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +24,22 @@ use crate::git::CommitId;
 use crate::leg::{LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace, Scratch};
 
-/// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
+/// Maximum number of files of a change to read one by one. A larger change cannot be judged by its tests.
 const MOST_FILES: usize = 2_000;
 
-/// What is said of a change that has more of them.
+/// Message for a change with more files.
 pub(super) const TOO_LARGE: &str = "the change is too large to be looked at as a whole: do less at once";
 
-/// What a change consists of.
+/// The parts of a change.
 #[derive(Default)]
 struct Parts {
-    /// The files of the tests, as they are to be on the base.
+    /// Test files, as added to the base.
     tests: Vec<(String, Become)>,
-    /// Whether anything was changed that needs a test.
+    /// Whether anything changed that needs a test.
     code: bool,
-    /// The same, among the paths that the gate is about.
+    /// The same, among the paths of the gate.
     own_code: bool,
-    /// Whether any of the tests are among the paths that the gate is about.
+    /// Whether any of the tests are among the paths of the gate.
     own_tests: bool,
     added: BTreeSet<String>,
     reshaped: BTreeSet<String>,
@@ -79,7 +79,7 @@ impl Judge for Tdd {
         let suite = Suite { gate, build: self.build.as_ref(), run: &self.run, report: &self.report };
         let scratch = workspace.scratch()?;
         let on_base = baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?;
-        // Without a test of its own a change can still mend one that fails on the base.
+        // Without a test of its own, a change can still fix one that fails on the base.
         let none = !parts.own_tests && parts.new_files.is_empty();
         let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
         if none && !mends {
@@ -101,7 +101,7 @@ impl Judge for Tdd {
         let mut red = suite.runs(ctx, job, &without, ("without", 1..=1), Some(&red_runs), &mut spent)?;
         let red_is_built = spent.built;
         origin::locate(&mut red, &scratch, &self.tests);
-        // A clone of its own: nothing that the tests left behind while they were red helps them now.
+        // A separate clone, so that leftovers of the failing runs don't help the tests to pass.
         let fresh = workspace.beside("with")?;
         fresh.show(head.as_str(), &head)?;
         setup_aside(ctx, job, &fresh)?;
@@ -126,7 +126,8 @@ impl Judge for Tdd {
             if let Tree::Ran(before) = &mut red
                 && before.hung.is_none()
             {
-                // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
+                // Red once more, in the tree in which they were red before: a test that is red only the first time is
+                // flaky.
                 let (shown, working_tree, kept) = (&red_tree, &without, &red_runs);
                 repeat = Repeat { shown, working_tree, kept, built: red_is_built, ..repeat };
                 let mut again = Ran { merged: before.merged.clone(), ..Ran::default() };
@@ -145,7 +146,7 @@ impl Judge for Tdd {
             let turned = judge(&seen, self.red, self.weak);
             let trees = Trees { without: &scratch, base: &base, with: &fresh, head: &head, tests: &tests };
             evidence.add(neighbours::look(ctx, job, (&suite, self), workspace, &trees, &mut spent, &turned)?);
-            // A test that crashed or hung without the change looks at what the change does by coming to its end.
+            // A test that crashed or hung without the change tests it by reaching its end.
             let by_end = [How::CrashRed.rule(), How::TimeoutRed.rule()];
             let ends = turned.findings.iter().any(|finding| by_end.contains(&finding.rule.as_str()));
             if let Tree::Ran(now) = &seen.green
@@ -168,7 +169,7 @@ impl Judge for Tdd {
         }
         if !doings.judges.is_empty() {
             name_judges(&doings, &mut evidence);
-            // In trees of their own: code of the change ran in the others, and could have prepared them.
+            // In new trees: code of the change ran in the others and could have prepared them.
             let under = workspace.beside("judge")?;
             under.show(&under.compose(&head, &doings.judges)?, &head)?;
             setup_aside(ctx, job, &under)?;
@@ -190,8 +191,8 @@ impl Judge for Tdd {
         }
         drop((scratch, fresh));
         if seen.blames_the_change() && self.runs > 1 {
-            // Once is not enough to say that a test passed before. In a tree of its own again: what is kept of the base must not
-            // come after code of the change.
+            // One run does not prove that a test passed before. Use another new tree: runs of the base must not come
+            // after code of the change.
             let again = workspace.scratch()?;
             seen.base = baseline::base(ctx, job, &suite, workspace, &again, self.runs, &mut spent)?;
         }
@@ -218,7 +219,7 @@ fn counting(base: &Tree, red: &Tree, now: &Merged) -> BTreeSet<TestId> {
     all.filter(counts).cloned().collect()
 }
 
-/// Of these tests those that do not pass without the change.
+/// Returns those of the tests that don't pass without the change.
 fn proving(red: &Tree, mut tests: BTreeSet<TestId>) -> BTreeSet<TestId> {
     if let Tree::Ran(red) = red {
         tests.retain(|id| red.merged.of(id) != Known::Passed);
@@ -226,7 +227,7 @@ fn proving(red: &Tree, mut tests: BTreeSet<TestId>) -> BTreeSet<TestId> {
     tests
 }
 
-/// Why none of these trees told of any test although their runs ended well.
+/// Returns why none of these trees reported a test although their runs ended well.
 fn unread<'t>(trees: &[&'t Tree]) -> Option<&'t str> {
     let mut why = None;
     for tree in trees {
@@ -238,7 +239,7 @@ fn unread<'t>(trees: &[&'t Tree]) -> Option<&'t str> {
     why
 }
 
-/// The files that a change consists of. `None` if they are too many: a part of them would be a way around the check.
+/// Returns the files of a change; `None` if there are too many, because checking only a part could be exploited.
 fn changed(
     workspace: &LockedWorkspace,
     base: &CommitId,
@@ -251,7 +252,7 @@ fn changed(
     }
 }
 
-/// The files of the work that have changes of something else than tests. `None` if the change is too large.
+/// Returns the files of the work with changes outside of tests; `None` if the change is too large.
 pub(super) fn others(
     workspace: &LockedWorkspace,
     gate: &Gate,
@@ -270,8 +271,8 @@ pub(super) fn others(
     Ok(Some(others))
 }
 
-/// Tells the tests of a change from the rest of it. Of what is not among the gate's paths, tests are shown with the others, which may
-/// need them, but nothing is asked of them.
+/// Splits a change into tests and the rest. Tests outside of the gate's paths are also added to the base, because
+/// others may need them, but nothing is required of them.
 fn split(
     workspace: &LockedWorkspace,
     gate: &Gate,
@@ -302,14 +303,14 @@ fn split(
             parts.join(one, own);
         }
     }
-    // A test that only moved to another file is declared there and here.
+    // A test that only moved is declared in both files.
     let mut seen = BTreeSet::new();
     parts.declared.retain(|(name, _)| seen.insert(name.clone()));
     Ok(parts)
 }
 
 impl Parts {
-    /// Adds those of one file.
+    /// Adds the parts of one file.
     fn join(&mut self, one: Self, own: bool) {
         self.code |= one.code;
         self.added.extend(one.added);
@@ -323,7 +324,7 @@ impl Parts {
         self.tests.extend(one.tests);
     }
 
-    /// A file that is no test as a whole, but may have tests inside.
+    /// Handles a source file that may contain tests.
     fn source(&mut self, file: Changed, old: Option<String>, new: Option<String>) {
         let is_rust = std::path::Path::new(&file.path).extension().is_some_and(|it| it == "rs");
         let stem =

@@ -1,11 +1,11 @@
-//! Changes that are too large to be looked at as a whole.
+//! Changes that are too large to be read as a whole.
 
 use acquit_core::check;
 
 use crate::git;
 use crate::workspace::Error;
 
-/// Whether git had more to show than anybody looks at.
+/// Returns whether git's output exceeded the limit.
 pub(crate) fn is_too_large(error: &Error) -> bool {
     match error {
         Error::Change(unreadable) => matches!(unreadable, check::diff::Unreadable::TooLarge { .. }),

@@ -1,4 +1,4 @@
-//! Tests of the change with their assertions turned around: one that passes either way asserts nothing.
+//! Runs tests of the change with inverted assertions: a test that passes either way asserts nothing.
 
 use acquit_core::check::dilution::Permits;
 use acquit_core::check::source::Language;
@@ -13,13 +13,13 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, LockedWorkspace};
 
-/// The rule by which the finding is called, as in `dilution`.
+/// Rule of the finding, as in `dilution`.
 const RULE: &str = "assertion-dead";
 
-/// Changed files that are looked into.
+/// Maximum number of changed files to read.
 const MOST_FILES: usize = 500;
 
-/// Runs the tests that the change adds or changes with their assertions turned around.
+/// Runs the tests that the change adds or changes with inverted assertions.
 pub(super) fn look(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -59,7 +59,7 @@ pub(super) fn look(
     let working_tree = WorkingTree::of_scratch(&scratch);
     let mut ran = None;
     if let Some(run) = part {
-        // The copies are among the tests of the change.
+        // The copies count as tests of the change.
         let part = Suite { run, ..*suite };
         ran = Some(part.tree(ctx, job, &working_tree, "turned-part", 1, spent)?);
         ran = ran.filter(|ran| matches!(ran, Tree::Ran(ran) if plan.all_ran(&ran.merged)));

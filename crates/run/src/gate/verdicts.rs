@@ -1,13 +1,13 @@
-//! Verdicts that hold still: a gate is not run again on a tree that it has judged in the same task.
+//! Cached verdicts: a gate does not run again on a tree that it has judged in the same task.
 //!
-//! A verdict is kept by everything that it is known to depend on: the files, the history that a command could look at, the
-//! gate, the configuration, the machine's programs. It is kept with the task and not beyond it, because a command runs in a
-//! workspace whose ignored folders the task's agents have written to. Work that is only judged has no agents: its verdicts are kept
-//! for the project. Where they are kept no agent and no gate can write.
+//! The key of a verdict has everything it is known to depend on: the files, the history that a command could read, the
+//! gate, the configuration, the machine's programs. It is cached with the task and not beyond, because a command runs
+//! in a workspace whose ignored folders the task's agents have written to. Work that is only judged has no agents: its
+//! verdicts are cached for the project. No agent and no gate can write to the cache.
 //!
-//! What says nothing about the next time is not kept: a command that was cut short by a limit, and flaky tests. What a leg said
-//! that was lost is not believed: it may have told nobody. How long a gate took is kept for the whole project, to run the
-//! cheapest first.
+//! Results that don't predict the next run are not cached: commands that a limit cut short, and flaky tests. Verdicts
+//! of a lost leg are not used, because they may not be in the history. Durations of gates are cached for the whole
+//! project, to run the cheapest first.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,37 +25,37 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext, setup_key};
 use crate::workspace::LockedWorkspace;
 
-/// How long a verdict is believed, like the results of a base: the toolchain changes without a sign.
+/// Maximum age of a verdict, as for the results of a base: the toolchain changes unnoticed.
 const AGE: std::time::Duration = std::time::Duration::from_hours(24);
 
-/// The largest file that is read again: a verdict is bounded, and this is far more.
+/// Maximum size of a file to read. A verdict is bounded, and this is far more.
 const LARGEST: u64 = 16 << 20;
 
-/// How many durations are kept before all are forgotten: more gates than a machine's projects have.
+/// Maximum number of durations; beyond it all are removed. More gates than a machine's projects have.
 const MOST_DURATIONS: usize = 5_000;
 
-/// How many verdicts of one task, or of one project, are kept before all are forgotten.
+/// Maximum number of verdicts of a task or a project; beyond it all are removed.
 const MOST_VERDICTS: usize = 1_000;
 
-/// Changes with the form of the file.
+/// Format version of the files.
 const FORM: u32 = 3;
 
-/// The verdicts of one state of the work.
+/// The verdicts on one state of the work.
 pub(super) struct Verdicts {
     folder: PathBuf,
     durations: PathBuf,
-    /// What all of them depend on.
+    /// Everything that all of them depend on.
     work: serde_json::Value,
     project: String,
     told: Told,
     now: Timestamp,
 }
 
-/// Whose verdicts are believed.
+/// Whose verdicts to use.
 enum Told {
-    /// Those of the legs whose verdicts are in the history: one that was lost may have told nobody.
+    /// Those of legs whose verdicts are in the history; a lost leg's may not be.
     Legs(BTreeSet<u32>),
-    /// All: no agent has worked where they were given.
+    /// All: no agent has worked there.
     Anyone,
 }
 
@@ -65,7 +65,7 @@ struct Kept {
     form: u32,
     at: Timestamp,
     leg: u32,
-    /// All that it depends on, to the letter: a name that is a hash could be made to fit.
+    /// Everything that it depends on, in full, because a hash in the name could be forged.
     depends: String,
     verdict: Verdict,
 }
@@ -73,7 +73,7 @@ struct Kept {
 acquit_core::json!(Kept);
 
 impl Verdicts {
-    /// Those of the work as it stands.
+    /// Returns the verdicts on the current work.
     pub(super) fn of(
         ctx: &LegContext<'_>,
         job: &Job<'_>,
@@ -88,7 +88,7 @@ impl Verdicts {
             "tree": workspace.tree_of(&head)?,
             "base": base,
             "history": history,
-            // What a task asks for and allows decides about findings.
+            // The task's request and permits decide about findings.
             "task": [&wish.title, &wish.description],
             "allowed": [serde_json::json!(wish.tags), serde_json::json!(wish.metadata)],
             "config": job.definition.config,
@@ -112,7 +112,7 @@ impl Verdicts {
         })
     }
 
-    /// The verdict of this gate on this work, if it was given before.
+    /// Returns the verdict of this gate on this work, if it is cached.
     pub(super) fn find(&self, gate: &Gate) -> Option<Verdict> {
         if !is_kept(gate) {
             return None;
@@ -127,7 +127,7 @@ impl Verdicts {
         (holds && told).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
 
-    /// Keeps a verdict that was just given, without the secrets that a gate may have found and told.
+    /// Caches a new verdict, without secrets that a gate may have printed.
     pub(super) fn keep(&self, ctx: &LegContext<'_>, gate: &Gate, verdict: &Verdict) -> Result<(), LegAbort> {
         let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == How::Flaky.rule());
         if !is_kept(gate) || flaky {
@@ -142,12 +142,12 @@ impl Verdicts {
         cache::save(&file, &kept).map_err(|error| LegAbort::file("keep a verdict in", &file, &error))
     }
 
-    /// How long the gate took when it was last run for this project.
+    /// Returns how long the gate took when it last ran for this project.
     pub(super) fn duration(&self, gate: &Gate) -> Option<Span> {
         cache::load(&self.clock(gate), LARGEST)
     }
 
-    /// Keeps how long it took.
+    /// Caches how long it took.
     pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), LegAbort> {
         let file = self.clock(gate);
         make_room(&self.durations, MOST_DURATIONS);
@@ -178,7 +178,7 @@ pub(super) fn history(
     Ok(commits.into_iter().map(|commit| (commit.author, commit.message)).collect())
 }
 
-/// Returns the folder for what gates found out about this work.
+/// Returns the cache folder for this work.
 pub(super) fn folder(ctx: &LegContext<'_>, job: &Job<'_>) -> PathBuf {
     if job.source.is_judged_only() {
         let project = name(&job.source.owner().git_dir().to_string_lossy());
@@ -188,7 +188,7 @@ pub(super) fn folder(ctx: &LegContext<'_>, job: &Job<'_>) -> PathBuf {
     }
 }
 
-/// The file for something. Two things may have the same: the file says what it is about, where that matters.
+/// Returns the file for a key. Two keys may have the same file; where that matters, the file contains the key.
 pub(super) fn name(depends: &str) -> String {
     let mut hasher = DefaultHasher::new();
     depends.hash(&mut hasher);
@@ -199,16 +199,16 @@ fn has_told(past: &Past) -> bool {
     !matches!(past.ending, Ending::Lost { .. })
 }
 
-/// Whether the verdicts of a gate are worth keeping: looking takes no time, and looks at more than files.
+/// Returns whether the verdicts of a gate are worth caching. Checks that only read are fast, and read more than files.
 fn is_kept(gate: &Gate) -> bool {
     gate.check.command().is_some() && gate.reuse == Reuse::SameTree
 }
 
-/// Forgets all files of a folder when there are too many: they come back with the next run of each gate.
+/// Removes all files of a folder if there are too many; each gate's next run writes them again.
 fn make_room(folder: &Path, most: usize) {
     let count = fs::read_dir(folder).map_or(0, Iterator::count);
     if count > most {
-        // Another harness may be at it as well.
+        // Another harness may be removing them as well.
         let _ = fs::remove_dir_all(folder);
     }
 }

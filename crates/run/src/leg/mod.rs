@@ -48,9 +48,9 @@ pub(crate) use setup::{layer, setup_aside, setup_in_place, setup_key};
 pub(crate) use watch::Watch;
 pub(crate) use working_tree::{TREE, WorkingTree};
 
-/// How long a harness may be silent before others may declare its leg lost. Longer than git calls take, because the
-/// lease is not renewed while git runs: a worker whose git takes longer loses the leg to another one. On one machine it
-/// does not: a harness there that died or was stopped is detected by its process.
+/// How long a harness may be silent before others may declare its leg lost. It is longer than git calls take, because
+/// the lease is not renewed while git runs: a worker whose git takes longer loses the leg. On the same machine it does
+/// not lose the leg: a harness there that died or was stopped is detected by its process.
 pub const LEASE: Duration = Duration::from_mins(5);
 
 /// Returns how long the leases of this process last: [`LEASE`], unless a test shortens it.

@@ -81,7 +81,7 @@ pub(crate) fn layer(
                 };
                 ctx.notice(Level::Info, format!("{}running setup: {}{why}", copies.words(), setup.run));
                 ctx.flush_patiently()?;
-                // Results of compiling an agent's code are for nobody: its build scripts could have written them.
+                // Discard results of compiling an agent's code, because its build scripts could have written them.
                 let compile = setup.compile.as_ref().filter(|_| is_bases);
                 let connections = make(ctx, job, workspace, (setup, compile), (from, &copies), &making)?;
                 if !is_bases {
@@ -108,14 +108,14 @@ pub(crate) fn layer(
 }
 
 /// Returns what the result of setup depends on besides the tree and the configuration: files of the checkout, and whose
-/// layers are used. Results of gates are kept by it.
+/// layers are used. Cached gate results use it as part of their key.
 pub(crate) fn setup_key(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
     workspace: &LockedWorkspace,
 ) -> serde_json::Value {
     let Some(setup) = &job.definition.config.setup else { return serde_json::Value::Null };
-    // What cannot be copied is reported when setup runs.
+    // A file that cannot be copied is reported when setup runs.
     let copies = Copies::read(ctx, job, setup, workspace, &job.base()).ok();
     serde_json::json!([copies.map(|copies| copies.key(workspace)), job.source.layers_of()])
 }
@@ -270,7 +270,7 @@ fn make(
     Ok(connections)
 }
 
-/// Compiles what gates would compile each time. If that fails, they say why.
+/// Compiles what gates would compile each time. If that fails, the gates report it.
 fn compile(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,

@@ -1,5 +1,5 @@
-//! Guarded files of work that no agent of the task made, such as a pull request: an agent that looks at the work finds
-//! those of the base in their place.
+//! Guarded files in work that no agent of the task made, such as a pull request: an agent that reads the work sees the
+//! base's version of them instead.
 //!
 //! The files are in the commit that the leg starts from, so nobody has checked them. Coding agents start programs from
 //! them, with the secrets of the stage. The diff of a review still shows them.
@@ -23,12 +23,12 @@ impl LockedWorkspace {
         let output = self.diff_tree(base, start, "--name-only", &[], &patterns)?;
         let paths = output.split(|byte| *byte == 0).filter(|path| rules.guarded(path).is_some());
         let mut paths: Vec<Vec<u8>> = paths.map(<[u8]>::to_vec).collect();
-        // A link comes before what is in the folder that it replaced.
+        // Sort a link before the contents of the folder that it replaced.
         paths.sort_unstable();
         Ok(paths)
     }
 
-    /// Replaces these paths of a tree that was just prepared by those of `base`, as if the leg had found them so.
+    /// Replaces these paths of a newly prepared tree by those of `base`, as if the leg had started with them.
     pub fn show_from_base(&self, base: &CommitId, paths: &[Vec<u8>]) -> Result<(), Error> {
         let index = self.dir.join("index.base");
         files::remove(&index)?;
@@ -40,7 +40,7 @@ impl LockedWorkspace {
         for path in paths {
             let place = self.tree().join(OsStr::from_bytes(path));
             if self.is_behind_link(&place) {
-                // What the link leads to in the tree has a path of its own.
+                // The target of the link has its own path.
                 continue;
             }
             files::remove(&place)?;
@@ -63,7 +63,7 @@ impl LockedWorkspace {
         self.store(&mut state)
     }
 
-    /// Returns whether something else than a directory is on the way to a place in the tree.
+    /// Returns whether a parent of a path in the tree is anything but a directory.
     fn is_behind_link(&self, place: &Path) -> bool {
         let tree = self.tree();
         let inside = place.ancestors().skip(1).take_while(|folder| *folder != tree);

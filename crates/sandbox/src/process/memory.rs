@@ -1,22 +1,22 @@
-//! Gives memory back that a process needed once and does not need while it waits: free pages of its heap, and pages of
-//! its program that only its start used.
+//! Returns memory to the system that a process needed once but does not need while it waits: free heap pages, and pages
+//! of its program that only start-up used.
 #![allow(
     unsafe_code,
     reason = "no safe interface sets up the heap or tells the kernel which pages are not needed"
 )]
 
-/// Makes all threads share one heap. Each further one keeps memory that the others cannot use. Call it before the first
-/// thread starts.
+/// Makes all threads share one heap. Each additional heap keeps memory that other threads cannot use. Call it before
+/// the first thread starts.
 pub fn share_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: changes a setting of the allocator, which takes effect for heaps that do not exist yet.
+    // SAFETY: changes a setting of the allocator, which affects only heaps that don't exist yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
-/// Gives memory back. What is used again is mapped again by the kernel, without reading the disk as long as the page
-/// cache has it.
+/// Returns memory to the system. The kernel maps pages again on use, without reading the disk as long as they are in
+/// the page cache.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: only frees pages that the allocator does not use.
@@ -25,8 +25,8 @@ pub fn give_back() {
     }
     #[cfg(target_os = "linux")]
     for (start, length) in code(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default()) {
-        // SAFETY: the range is code or constants of a program or library, which nobody wrote to. Its pages have no content
-        // of their own, so the kernel takes them from the file again.
+        // SAFETY: the range is code or constants of a program or library that nothing has written to. Its pages have no
+        // content of their own, so the kernel reads them from the file again.
         unsafe {
             libc::madvise(std::ptr::without_provenance_mut(start), length, libc::MADV_DONTNEED);
         }
@@ -34,7 +34,7 @@ pub fn give_back() {
 }
 
 /// Returns code and constants in a list of mappings, as start and length. Constants are the part that begins with the
-/// header of the file. Other parts that are only readable were written to by the loader.
+/// header of the file. The loader has written to the other read-only parts.
 #[cfg(target_os = "linux")]
 fn code(maps: &str) -> Vec<(usize, usize)> {
     let range = |line: &str| {

@@ -25,7 +25,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of unanswered probes after which the connection is dead: half a minute in total, less than a lease.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// How long the peer may leave sent data unacknowledged.
+/// Maximum time that the peer may leave sent data unacknowledged.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Timeout of a statement, including waits for locks. Ours take milliseconds.

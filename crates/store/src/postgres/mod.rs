@@ -91,7 +91,7 @@ fn is_forbidden(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool
     code == Some(&SqlState::INSUFFICIENT_PRIVILEGE)
 }
 
-/// Waits for changes by others. The first call returns at once: it cannot tell what was written before it.
+/// Waits for changes by others. The first call returns at once, because it is unknown what was written before it.
 fn listen(session: &mut Session, at_most: Duration) -> Result<()> {
     let begin = Instant::now();
     if session.listening == Listening::No {

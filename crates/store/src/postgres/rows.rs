@@ -1,7 +1,8 @@
 //! PostgreSQL statements. Others write at the same time, so a transaction locks what it relies on: the task's row, then
 //! the leg's row, then the events.
 
-/// Pools that let no leg start at the time `$1`: those at a usage limit, and those of which as many legs run as may.
+/// Pools that let no leg start at the time `$1`: those at a usage limit, and those with the maximum number of running
+/// legs.
 macro_rules! full_pools {
     () => {
         " from pools where paused_until > $1 or at_once <=
@@ -39,7 +40,7 @@ const CLAIMS_LOCK: i64 = 0x6163_7175_6974_0003;
 /// Parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// The values of a column, as an array.
+/// Collects the values of a column as an array.
 fn column<'a, R, T: 'a>(rows: &'a [R], pick: impl Fn(&'a R) -> T) -> Vec<T> {
     rows.iter().map(pick).collect()
 }
@@ -184,7 +185,8 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         self.all(RELEASED, &[], |row| row.get(0))
     }
 
-    /// A project's turns follow each other, so the last of them, and a leg's place among the new ones, give the leg's.
+    /// The turns of a project follow each other, so a leg's turn is the project's last turn plus the leg's position
+    /// among the new legs.
     fn insert_legs(&mut self, legs: &[NewLeg<'_>], now: Timestamp) -> Result<()> {
         self.execute(
             "with new as materialized (select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],

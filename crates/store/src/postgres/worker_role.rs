@@ -1,8 +1,8 @@
 //! Rights of a database role for workers: what running legs needs, and nothing else.
 //!
-//! The password of a worker is on many machines. Whoever has it can run legs and end them as they like, but cannot add
-//! a task, change what a task does, rewrite history, remove anything that others left, or send messages: the server
-//! refuses. The owner of the tables grants the rights, and again after an upgrade that changed the tables.
+//! The password of a worker is on many machines. With it, anyone can run legs and end them in any way. But the server
+//! refuses to add a task, change what a task does, rewrite history, remove data of others, or send messages. The owner
+//! of the tables grants the rights, and again after an upgrade that changed the tables.
 
 use postgres::Client;
 
@@ -13,7 +13,7 @@ use crate::{GrantError, OpenError};
 /// Rights on tables. A worker cannot even read the others; see [`NONE`].
 const RIGHTS: &[(&str, &str)] = &[
     ("meta", "select"),
-    // Not `definition`, `needs`, `pools` and `sandbox`: what a task does is for the machine that created it to say.
+    // Not `definition`, `needs`, `pools` and `sandbox`: only the machine that created a task decides what it does.
     ("tasks", "select, update (version, state, ended, stage, title, legs, cost, updated, body)"),
     ("legs", "select, insert, update"),
     ("events", "select, insert"),

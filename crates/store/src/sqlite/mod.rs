@@ -21,11 +21,11 @@ use crate::tables::{Backend, Tables};
 use crate::tx_error::Result;
 use rows::Rows;
 
-/// How often a waiting reader checks whether the file has changed. The check reads memory shared by all connections,
-/// which costs microseconds. A person does not notice a delay of this length.
+/// Interval at which a waiting reader checks whether the file has changed. The check reads memory shared by all
+/// connections, which costs microseconds. A person does not notice a delay of this length.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How often to check after a while without changes: a daemon waits all day, and need not wake up fifty times a second.
+/// Interval after a while without changes: a daemon waits all day and need not wake up fifty times a second.
 const LOOK_RARELY: Duration = Duration::from_millis(200);
 
 /// An open file.
@@ -66,7 +66,7 @@ impl Backend for Sqlite {
         Ok(self.clock.now())
     }
 
-    /// Waits for a change. The first call returns at once: it cannot tell what was written before it.
+    /// Waits for a change. The first call returns at once, because it is unknown what was written before it.
     #[expect(clippy::disallowed_methods, reason = "SQLite tells nobody of a change: one has to look again")]
     fn wait(&mut self, at_most: Duration) -> store::Result<()> {
         let begin = Instant::now();

@@ -1,7 +1,8 @@
-//! SQLite statements. SQLite serializes writers, so what a transaction has read stays true until it commits: nothing
-//! here needs a lock of its own.
+//! SQLite statements. SQLite serializes writers, so data that a transaction has read stays valid until it commits:
+//! nothing here needs an explicit lock.
 
-/// Pools that let no leg start at the time `?1`: those at a usage limit, and those of which as many legs run as may.
+/// Pools that let no leg start at the time `?1`: those at a usage limit, and those with the maximum number of
+/// running legs.
 macro_rules! full_pools {
     () => {
         " from pools where paused_until > ?1 or at_once <=

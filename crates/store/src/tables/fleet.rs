@@ -35,7 +35,7 @@ pub(crate) trait FleetTables {
     /// Returns files that legs of a task left.
     fn files(&mut self, task: i64) -> Result<Vec<StoredRow>>;
     fn part(&mut self, parcel: i64, part: i64) -> Result<Option<Vec<u8>>>;
-    /// Returns whether a parcel is there. If so, nobody removes it before the end of the transaction.
+    /// Returns whether a parcel exists. If so, it cannot be removed before the end of the transaction.
     fn keep_parcel(&mut self, parcel: i64) -> Result<Touched>;
     fn held(&mut self) -> Result<Vec<HeldRow>>;
     /// Removes what the legs of a task left.

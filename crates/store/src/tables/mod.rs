@@ -136,7 +136,7 @@ pub(crate) struct NewLeg<'a> {
     pub(crate) entry: String,
     pub(crate) not_before: Timestamp,
     pub(crate) priority: i64,
-    /// What it needs from the machine that runs it, as JSON.
+    /// Its needs from the machine that runs it, as JSON.
     pub(crate) needs: String,
     /// The names of its pools, as JSON.
     pub(crate) pools: String,
@@ -149,7 +149,7 @@ pub(crate) struct NewLeg<'a> {
 pub(crate) struct Expected {
     pub(crate) task: i64,
     pub(crate) number: i64,
-    /// It runs with this fence; without one, nobody has claimed it.
+    /// Fence with which it runs; `None` if it is not claimed.
     pub(crate) fence: Option<i64>,
 }
 

@@ -137,7 +137,7 @@ fn split(script: &str) -> Option<(Vec<&str>, &str, Vec<&str>)> {
     let at = if measures { settings + 1 + options() } else { settings };
     let runner = *words.get(at).filter(|word| ["node", "vitest", "jest", "mocha"].contains(word))?;
     let given = words[at + 1..].to_vec();
-    // A reporter of its own, or one that waits for changes.
+    // A custom reporter, or watch mode.
     let odd = ["--test-reporter", "--reporter", "-R", "--watch", "-w", "watch"];
     (!given.iter().any(|word| odd.iter().any(|odd| word.split('=').next() == Some(odd))))
         .then(|| (words[..at].to_vec(), runner, given))

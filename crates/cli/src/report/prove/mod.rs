@@ -19,13 +19,13 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
 
-/// How many findings of a claim to show to people. The JSON has all.
+/// Maximum number of findings per claim to show to people. The JSON has all.
 const MOST_SHOWN: usize = 8;
 
-/// How many lines of a command's output to show if nothing better is known.
+/// Number of lines of a command's output to show if there is nothing better.
 const TAIL_LINES: usize = 8;
 
-/// How many tests that turned from red to green to name.
+/// Maximum number of named tests that turned from red to green.
 const MOST_RED: usize = 5;
 
 /// Maximum width of a line of evidence.
@@ -84,7 +84,7 @@ fn lines(report: &Report, paint: &dyn Fn(Look, &str) -> String) -> Vec<String> {
     lines
 }
 
-/// Returns the rest of the last line: how many claims hold, and what was judged.
+/// Returns the rest of the last line: the number of claims that hold, and the subject of the judgement.
 pub fn headline(report: &Report) -> String {
     let holds = report.claims.iter().filter(|claim| claim.status == Status::Holds).count();
     let broken = report.claims.iter().filter(|claim| claim.status == Status::Broken).count();

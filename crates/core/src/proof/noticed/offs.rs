@@ -28,7 +28,7 @@ pub(super) enum Off {
     OwnHash,
 }
 
-/// For every value of Python. A value without a neighbour becomes `None`-like.
+/// For every value of Python. A value without a neighbour becomes `None`.
 const PYTHON: &str = "(lambda _f, _v: _f(_f, _v))(lambda _f, _v: not _v if type(_v) is bool else _v + 1 if hasattr(_v, \
                       'as_integer_ratio') else _v + '~' if type(_v) is str else _v + b'~' if type(_v) is bytes else _v + _v.resolution if \
                       hasattr(_v, 'resolution') else _v[:-1] if type(_v) in (list, tuple) and _v else {_k: _f(_f, _w) for _k, _w in \

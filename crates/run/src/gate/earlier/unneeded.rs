@@ -1,7 +1,9 @@
-//! Pieces of a change that break an old test and that no test needs: each is taken back alone, and the tests run on the rest.
+//! Finds pieces of a change that break an old test and that no test needs: reverts each one alone and runs the tests on
+//! the rest.
 //!
-//! A test whose old form the new code fails may be written anew because the task wants that. Then the new form fails without the piece of
-//! code that it is about. If all tests pass without it, the old one among them, the piece is not what the task asked for.
+//! If the new code fails a test in its old form, the task may require a new form. Then the new form fails without the
+//! piece of code that it is about. If all tests pass without a piece, including the old form, the task did not ask for
+//! that piece.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +17,16 @@ use crate::git::CommitId;
 use crate::leg::LegAbort;
 use crate::workspace::Become;
 
-/// The rule by which the finding is called.
+/// Rule of the finding.
 pub(super) const UNNEEDED: &str = "expectation-changed";
 
-/// Pieces that are taken back.
+/// Maximum number of pieces to revert.
 const MOST_PIECES: usize = 8;
 
-/// How long all runs may take, in milliseconds.
+/// Time limit of all runs, in milliseconds.
 const MOST_TIME: u64 = 60 * 1000;
 
-/// Takes each piece of the code back, alone.
+/// Reverts each piece of the code alone.
 pub(super) fn look(
     run: &mut Run<'_, '_, '_>,
     suite: &Suite<'_>,
@@ -43,7 +45,7 @@ pub(super) fn look(
             without_each(&path, before, &text).into_iter().map(|piece| (path.clone(), stored.clone(), piece)),
         );
     }
-    // One piece alone is the change itself.
+    // A single piece is the whole change.
     if !(2..=MOST_PIECES).contains(&pieces.len()) {
         return Ok(());
     }

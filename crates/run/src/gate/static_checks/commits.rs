@@ -10,7 +10,7 @@ impl Look for Commits {
     fn look(&self, change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped> {
         let texts = change.workspace.commits(&change.base, &change.head)?;
         evidence.figure("commits", texts.len());
-        // What an agent left uncommitted was committed by acquit, which writes the message of what is delivered anew.
+        // acquit committed what an agent left uncommitted, and writes a new message for the delivered commit.
         let own = change.workspace.own_commits(&texts)?;
         let list: Vec<Commit> = texts
             .into_iter()

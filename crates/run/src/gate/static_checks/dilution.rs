@@ -17,7 +17,8 @@ use crate::leg::{Job, LegAbort, LegContext};
 use crate::syntax::{self, Question};
 use crate::workspace::{Around, Error, LockedWorkspace};
 
-/// How much source text is read with grammars, in all: JSON makes it half as large again, and that has a limit.
+/// Maximum total size of source text to parse with grammars. JSON makes it half as large again, and that has a
+/// limit.
 const MOST_ASKED: usize = 32 << 20;
 
 impl Look for Dilution {
@@ -25,7 +26,7 @@ impl Look for Dilution {
         let diff = change.workspace.change(&change.base, &change.head, Around::Files)?;
         let outlines = outlines(change.ctx, change.job, &diff)?;
         let wish = &change.job.task.seed.wish;
-        // What is not a permit was refused when the workflow was read.
+        // Invalid permits were rejected when the workflow was read.
         let permits = Permits::read(&self.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
         let task = format!("{}\n{}", wish.title, wish.description);
         let promise = Promise::of(&task);
@@ -53,7 +54,7 @@ impl Look for Dilution {
     }
 }
 
-/// Puts suspicions to the test, if nothing else speaks against the change.
+/// Tests suspicions by running code, if nothing else fails the change.
 fn confirm(change: &mut Change<'_, '_>, findings: &[Finding]) -> Result<Option<Told>, Stopped> {
     if findings.is_empty() || findings.iter().any(|finding| finding.doubt.is_none()) {
         return Ok(None);
@@ -62,7 +63,7 @@ fn confirm(change: &mut Change<'_, '_>, findings: &[Finding]) -> Result<Option<T
     Ok(loosened::compare(change.ctx, change.job, change.workspace, ends, &mut Spent::default())?)
 }
 
-/// Why a suspicion turned out to be nothing.
+/// Describes why a suspicion was unfounded.
 fn cleared(told: &Told, doubt: Doubt) -> Option<String> {
     let equal = match told.strength {
         Some(Strength::Equal(places)) => Some(loosened::words(places)),
@@ -79,7 +80,7 @@ fn cleared(told: &Told, doubt: Doubt) -> Option<String> {
     }
 }
 
-/// The settings of the base that new files of the change may take the place of.
+/// Returns the settings of the base that new files of the change may replace.
 fn settled(
     workspace: &LockedWorkspace,
     base: &CommitId,
@@ -95,8 +96,8 @@ fn settled(
     Ok(found)
 }
 
-/// What the tests of the changed files say, before and after, read by a process of its own. A file that it does not
-/// understand, or says nonsense about, is looked at by its text.
+/// Returns the test outlines of the changed files, before and after, from a separate process. Falls back to the
+/// text of a file that the process does not understand or answers incorrectly.
 fn outlines(ctx: &mut LegContext<'_>, job: &Job<'_>, diff: &Diff) -> Result<Outlines, LegAbort> {
     let mut question = Question::default();
     let mut asked: Vec<[Option<usize>; 2]> = Vec::new();

@@ -1,4 +1,4 @@
-//! `check = "secrets"`: looks for credentials in every line that the commits of the change add.
+//! `check = "secrets"`: searches every line that the commits of the change add for credentials.
 
 use acquit_core::check::archive::unpack;
 use acquit_core::check::diff::CommitDiff;
@@ -11,7 +11,7 @@ use acquit_core::ids::Name;
 use super::{Change, Look, Stopped};
 use crate::workspace::{Error, LockedWorkspace};
 
-/// How many archives of a change are looked into. A person wants to know of a change with more of them.
+/// Maximum number of archives of a change to read. A change with more should be seen by a person.
 const MOST_ARCHIVES: usize = 100;
 
 impl Look for Secrets {
@@ -36,15 +36,15 @@ impl Look for Secrets {
 
     fn amend(&self, verdict: &mut Verdict) {
         if let Some(failure) = &mut verdict.failure {
-            // The code around a secret is the secret.
+            // The code around a secret contains the secret.
             failure.excerpt = None;
-            // It stays in the history whatever an agent does about it, so a person is asked.
+            // It stays in the history whatever an agent does, so a person is asked.
             failure.kind = Name::literal(kind::UNJUDGED);
         }
     }
 }
 
-/// Secrets in the archives that the commits add.
+/// Searches the archives that the commits add.
 fn look_into_archives(
     settings: &Secrets,
     workspace: &LockedWorkspace,

@@ -6,7 +6,7 @@ use super::super::super::ir::Node;
 use super::super::facts::Fact;
 use super::Walk;
 
-/// What a parameter stands for.
+/// The argument behind a parameter.
 #[derive(Clone)]
 pub(super) struct Given {
     text: String,
@@ -15,7 +15,7 @@ pub(super) struct Given {
 }
 
 impl Walk<'_, '_, '_> {
-    /// Returns what the parameters of a function stand for in a call.
+    /// Returns the arguments of a function's parameters in a call.
     pub(super) fn given(&self, function: &Node, args: &[Node]) -> HashMap<String, Given> {
         let params = function.function().map(|function| function.params.clone()).unwrap_or_default();
         let own =

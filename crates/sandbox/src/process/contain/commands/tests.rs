@@ -1,8 +1,8 @@
-//! What a program may execute, for processes of every origin.
+//! Which programs may run, for processes of every origin.
 
 use super::*;
 
-/// Shells and a tool in a folder of their own, as a machine has them.
+/// Shells and a tool in a separate folder, as on a real machine.
 struct Machine {
     folder: tempfile::TempDir,
     guard: Guard,
@@ -62,7 +62,7 @@ fn only_listed_commands_start_in_a_shell_and_what_they_start_is_free() {
         ("cargo", &["cargo", "publish"], Kind::Refused),
         ("cargo", &["cargo"], Kind::Refused),
         ("touch", &["touch", "x"], Kind::Refused),
-        // A name is no disguise.
+        // Another name does not hide a program.
         ("touch", &["git", "x"], Kind::Refused),
         ("git", &["touch", "x"], Kind::Refused),
         ("bash", &["bash", "-c", "touch x"], Kind::Shell),
