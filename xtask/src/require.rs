@@ -164,7 +164,7 @@ const REQUIREMENTS: &[Requirement] = &[
     },
 ];
 
-/// What `cargo xtask vm` needs in addition.
+/// Additional requirements of `cargo xtask vm`.
 const FOR_VM: &[Requirement] = &[
     Requirement {
         name: "qemu for x86-64",
@@ -198,7 +198,7 @@ macro_rules! debian {
     };
 }
 
-/// What `cargo xtask soak` needs in addition.
+/// Additional requirements of `cargo xtask soak`.
 const FOR_SOAK: &[Requirement] = &[
     debian!("maven", "/usr/bin/mvn"),
     debian!("libsurefire-java", "/usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin"),
@@ -222,7 +222,7 @@ pub(crate) fn for_soak() -> Result<(), Stop> {
     Ok(())
 }
 
-/// Finds or installs what a virtual machine needs.
+/// Finds or installs the requirements of a virtual machine.
 pub(crate) fn for_vm() -> Result<(), Stop> {
     for requirement in FOR_VM {
         println!("    {}: {}", requirement.name, there(requirement)?);

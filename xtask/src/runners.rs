@@ -56,8 +56,8 @@ fn python(name: &str, requirements: &str, programs: &[&str]) -> Result<(), Stop>
 /// The distribution that has an ntfy server which replaces messages; older ones ignore `X-Sequence-ID`.
 const NTFY_SUITE: &str = "testing";
 
-/// Finds or fetches the ntfy server, below the target directory: the package of a newer Debian, through apt with lists
-/// of its own and apt's keys, and unpacked only. Installs nothing on the system.
+/// Finds or fetches the ntfy server, below the target directory: the package of a newer Debian, through apt with
+/// separate lists and apt's keys, unpacked only. Installs nothing on the system.
 pub(crate) fn ntfy() -> Result<(), Stop> {
     let place = target().join("runners/ntfy");
     let program = place.join("usr/bin/ntfy");

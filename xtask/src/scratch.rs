@@ -19,7 +19,7 @@ const ROOM_OF_TESTS: u64 = 3 * ROOM;
 /// The usual tmpfs on Linux.
 const MEMORY: &str = "/dev/shm";
 
-/// What a scratch directory is on.
+/// The medium of a scratch directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// A tmpfs.
@@ -37,7 +37,7 @@ impl Medium {
     }
 }
 
-/// Creates a directory that is removed when dropped. Also returns what it is on.
+/// Creates a directory that is removed when dropped. Also returns its medium.
 pub(crate) fn folder(prefix: &str) -> Result<(TempDir, Medium), Stop> {
     let builder = || {
         let mut builder = tempfile::Builder::new();

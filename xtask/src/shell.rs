@@ -19,9 +19,9 @@ pub(crate) fn root() -> PathBuf {
     Path::new(&own).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Returns a command for the cargo that runs us, in the root of the repository and in the environment that we were
-/// called in. Removes the variables with which `cargo run` describes our own package: build scripts that watch them
-/// (ring's does) would run again, and rebuild all dependents, whenever `cargo xtask` and plain `cargo` alternate.
+/// Returns a command for the cargo that runs us, in the root of the repository and with the environment of our caller.
+/// Removes the variables with which `cargo run` describes our own package: build scripts that watch them (ring's does)
+/// would run again, and rebuild all dependents, whenever `cargo xtask` and plain `cargo` alternate.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.args(arguments).current_dir(root()).stdin(Stdio::null());

@@ -1,8 +1,8 @@
 //! Splits output into lines, parses lines into items, and groups items into chunks. Every stage is bounded, and nothing
 //! is lost.
 //!
-//! The file that the agent writes to is the complete record. A transcript keeps only what a viewer wants to see, with
-//! offsets.
+//! The file that the agent writes to is the complete record. A transcript keeps only the parts that a viewer wants to
+//! see, with offsets.
 //!
 //! Secrets are redacted twice: in the incoming bytes, so that no limit cuts one in two, and in the parsed events,
 //! because decoding may reveal one. Offsets refer to the redacted file, which replaces the original when the agent has
@@ -18,7 +18,7 @@ use crate::turn_summary::TurnSummary;
 /// Amount of output per chunk: one durable commit for what arrived together.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 
-/// Maximum number of items per chunk. In a burst that no one can follow, only the file has them all.
+/// Maximum number of items per chunk. In a burst that is too fast to follow, only the file has them all.
 const CHUNK_ITEMS: usize = 512;
 
 /// Reads a leg's output as it arrives.
@@ -91,7 +91,7 @@ impl Transcript {
         self.keep(self.line_began);
     }
 
-    /// Returns whether there is enough for a commit of its own.
+    /// Returns whether there is enough for a separate commit.
     pub fn is_full(&self) -> bool {
         self.line_began - self.chunk.from >= CHUNK_BYTES
     }

@@ -1,4 +1,4 @@
-//! Removes and measures directories that sandboxed programs wrote to, whatever their depth and permissions.
+//! Removes and measures directories that sandboxed programs wrote to, of any depth and with any permissions.
 
 use std::fs::{self, Permissions};
 use std::io;

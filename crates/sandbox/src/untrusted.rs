@@ -37,8 +37,8 @@ pub fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
     Ok(here)
 }
 
-/// Writes a new file below `root` without following symlinks at any level, whole or not at all. Replaces what was
-/// there; for a symlink, the link itself and not its target.
+/// Atomically writes a new file below `root` without following symlinks at any level. Replaces an existing entry; for
+/// a symlink, the link itself and not its target.
 pub fn put_below(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let mut here: OwnedFd = rustix::fs::open(root, folder, Mode::empty())?;
@@ -62,7 +62,7 @@ pub fn put_below(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> io::Resul
         let written = File::from(file).write_all(bytes);
         let put = written.and_then(|()| Ok(renameat(&here, aside.as_str(), &here, name)?));
         if put.is_err() {
-            // It is of no use to anybody.
+            // An incomplete file is useless.
             let _ = unlinkat(&here, aside.as_str(), AtFlags::empty());
         }
         return put;

@@ -1,7 +1,7 @@
 //! Checks a recorded history of claims, renewals and ends of legs: whether it is linearizable.
 //!
-//! Builds with fault points write the history (`ACQUIT_HISTORY`), each process what it saw itself: when a call began,
-//! and when and how it ended. The rules of one task, as if calls happened one after the other:
+//! Builds with fault points write the history (`ACQUIT_HISTORY`). Each process writes its own calls: when a call began,
+//! and when and how it ended. The rules of one task, as if calls happened in sequence:
 //!
 //! - a claim takes a leg that comes after all earlier ones, while none is held, with a fence above all earlier ones;
 //! - a renewal or an end succeeds if the leg is held under that fence, and is refused otherwise;
@@ -26,32 +26,32 @@ pub struct Held {
     pub fence: i64,
 }
 
-/// What a call does.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Claims a leg.
     Claim,
     /// Renews the lease of a leg.
     Renew,
-    /// Ends a leg: the handoff of its harness, or somebody who found the harness dead.
+    /// Ends a leg: the handoff of its harness, or another process that found the harness dead.
     End,
 }
 
-/// What a call answered.
+/// The answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It happened.
     Done,
     /// It was refused, because the leg is not held under this fence.
     Refused,
-    /// Nobody knows: it may happen after it began, or never.
+    /// Unknown: it may happen after it began, or never.
     Unknown,
 }
 
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// What it does.
+    /// Action.
     pub act: Act,
     /// The leg that it is about.
     pub held: Held,
@@ -59,7 +59,7 @@ pub struct Call {
     pub began: u64,
     /// When it ended; irrelevant if the answer is unknown.
     pub ended: u64,
-    /// What it answered.
+    /// Answer.
     pub answer: Answer,
 }
 
@@ -67,18 +67,18 @@ pub struct Call {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     calls: Vec<Call>,
-    /// When claims began whose answer nobody knows, so that nobody knows their leg either.
+    /// Start times of claims with an unknown answer, whose leg is unknown too.
     lost_claims: Vec<u64>,
 }
 
-/// What is wrong with a history.
+/// A contradiction in a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// A line cannot be read.
     Line(String),
     /// No order of the calls of this task explains their answers.
     Order(String, Vec<Call>),
-    /// Nobody claimed this leg.
+    /// No call claimed this leg.
     Unclaimed(Held),
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// How much was checked.
+/// The amount of checked data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Number of tasks.
@@ -144,7 +144,7 @@ impl History {
                 "ok" => Answer::Done,
                 "refused" => Answer::Refused,
                 "unknown" => Answer::Unknown,
-                // It found that somebody else changed the task, and did nothing.
+                // It found that another process had changed the task, and did nothing.
                 "nothing" => continue,
                 _ => return Err(wrong()),
             };
@@ -201,7 +201,7 @@ fn parse(held: &str) -> Option<Held> {
     Some(Held { task: task.to_owned(), leg: leg.parse().ok()?, fence: fence.parse().ok()? })
 }
 
-/// Adds claims that nobody saw succeed, for legs that others found held. Each uses up a claim whose answer is unknown.
+/// Adds claims without a known answer for legs that others found held. Each uses up a claim whose answer is unknown.
 fn claim_silently(calls: &mut Vec<Call>, lost: &mut Vec<u64>) -> Result<(), Wrong> {
     let claimed: HashSet<Held> =
         calls.iter().filter(|call| call.act == Act::Claim).map(|call| call.held.clone()).collect();
@@ -247,7 +247,7 @@ impl State {
     }
 }
 
-/// Whether some order of these calls explains their answers. They are sorted by their beginning.
+/// Returns whether some order of these calls explains their answers. They are sorted by start time.
 fn explained(calls: &[Call]) -> bool {
     let mut dead = HashSet::new();
     search(calls, &mut vec![false; calls.len()], State::default(), &mut dead)
@@ -290,7 +290,7 @@ fn search(
 mod tests {
     use super::*;
 
-    /// A history of `T-1`: for each call what it does, leg, fence, beginning, end and answer.
+    /// A history of `T-1`: for each call its action, leg, fence, start, end and answer.
     fn of(calls: &[(Act, u32, i64, u64, u64, Answer)]) -> History {
         let call = |&(act, leg, fence, began, ended, answer): &_| {
             let held = Held { task: "T-1".to_owned(), leg, fence };
@@ -319,7 +319,7 @@ mod tests {
                 (End, 1, 5, 50, 60, Done),
                 (Claim, 2, 7, 90, 99, Done),
             ],
-            // Somebody who sleeps through the end of the lease is refused.
+            // A process that sleeps past the end of its lease is refused.
             &[
                 (Claim, 1, 5, 0, 10, Done),
                 (End, 1, 5, 20, 30, Done),
@@ -392,7 +392,7 @@ mod tests {
         let history = History::read(text).expect("a history");
         let expected = Checked { tasks: 1, claims: 1, ends: 2, refused: 0, unknown: 1 };
         assert_eq!(history.check(), Ok(expected));
-        // Without the claim of the process that died, nobody can have held it.
+        // Without the claim of the process that died, no process can have held it.
         let text = text.replace("b/2/0\t1.000000005\tclaim\t\n", "");
         assert!(matches!(History::read(&text).expect("a history").check(), Err(Wrong::Unclaimed(_))));
         assert!(matches!(History::read("half a line"), Err(Wrong::Line(_))));

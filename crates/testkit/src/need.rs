@@ -29,7 +29,7 @@ impl Missing {
     }
 }
 
-/// Returns what was found. Otherwise fails the test when strict, else prints that it is skipped. A test starts with
+/// Returns the found value. Otherwise fails the test when strict, else prints that it is skipped. A test starts with
 /// `let Some(thing) = need::or_skip(find(), "a thing", "what for") else { return };`.
 #[track_caller]
 pub fn or_skip<T>(found: Option<T>, requirement: &str, reason: &str) -> Option<T> {
@@ -48,7 +48,8 @@ pub fn program(name: &str, reason: &str) -> Option<PathBuf> {
     or_skip(find(name), &format!("the program `{name}`"), reason)
 }
 
-/// Prints that a test is skipped, strict or not: for what only some users may do, and nobody can install.
+/// Prints that a test is skipped, strict or not: for privileges that only some users have and that cannot be
+/// installed.
 pub fn skip(requirement: &str, reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test").to_owned();

@@ -1,9 +1,9 @@
-//! Hosts in network namespaces of their own, on one switch, whose links a test can cut, slow down and heal.
+//! Hosts in separate network namespaces, on one switch, whose links a test can cut, slow down and heal.
 //!
 //! A namespace lives as long as the small process that holds it, and that process ends with its standard input, whose
-//! other end only this process has. So nothing is left of a network, also if the test is killed: no name below
-//! `/run/netns`, no interface, no process. Addresses exist in these namespaces only. Files are shared between hosts, as
-//! are Unix sockets, by which a test looks at a server whatever its links do.
+//! other end only this process has. So nothing remains of a network, even if the test is killed: no name below
+//! `/run/netns`, no interface, no process. Addresses exist in these namespaces only. Hosts share files and Unix
+//! sockets, so a test can reach a server whatever the state of its links.
 #![allow(
     clippy::disallowed_methods,
     reason = "namespaces are made by programs of the system, for tests only"
@@ -44,7 +44,7 @@ impl Namespace {
         command
     }
 
-    /// Runs `ip` or `tc` inside. Returns what it said if it failed.
+    /// Runs `ip` or `tc` inside. Returns its error message if it failed.
     fn run(&self, words: &str) -> Result<(), String> {
         let mut words = words.split_whitespace();
         let program = words.next().expect("a program");
@@ -65,7 +65,7 @@ impl Drop for Namespace {
     }
 }
 
-/// A switch, to which hosts are connected.
+/// A switch that connects hosts.
 pub struct Network {
     switch: Namespace,
     hosts: std::cell::Cell<u8>,
@@ -113,7 +113,7 @@ pub struct Host<'n> {
 }
 
 impl Host<'_> {
-    /// Its address, which exists in this network only.
+    /// Returns its address, which exists in this network only.
     pub fn address(&self) -> String {
         format!("10.83.0.{}", self.number)
     }
@@ -127,7 +127,7 @@ impl Host<'_> {
         self.namespace.program(program)
     }
 
-    /// The same command on it: program, arguments, folder and variables.
+    /// Returns the same command on this host: program, arguments, folder and variables.
     pub fn command(&self, command: &Command) -> Command {
         let mut inside = self.namespace.program(command.get_program());
         inside.args(command.get_args()).env_clear();
@@ -138,7 +138,7 @@ impl Host<'_> {
         inside
     }
 
-    /// Cuts its link: packets vanish in both directions, and nobody is told.
+    /// Cuts its link: packets vanish in both directions, without an error.
     #[track_caller]
     pub fn cut(&self) {
         self.network.switch.must(&format!("ip link set {} nomaster", self.port()));
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Sends a megabyte to the address; returns how long that took, if it arrived within five seconds.
+    /// Sends a megabyte to the address; returns the duration, if it arrived within five seconds.
     fn sent(from: &Host<'_>, to: &Host<'_>) -> Option<Duration> {
         let script = format!(
             "import socket; s = socket.create_connection(('{}', 9), 2); s.settimeout(5); s.sendall(b'x' * 1000000); \

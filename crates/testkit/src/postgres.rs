@@ -34,7 +34,7 @@ impl Database {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("acquit_test_{}_{number}", std::process::id());
-            // Use template0, because no one can be connected to it: a template with connections cannot be copied.
+            // Use template0, because it accepts no connections: a template with connections cannot be copied.
             match client.batch_execute(&format!("create database {name} template template0")) {
                 Ok(()) => {
                     return Ok(Self { url: with_database(server, &name), name, server: server.to_owned() });
@@ -48,11 +48,11 @@ impl Database {
 }
 
 impl Database {
-    /// Changes rows behind everybody's back; says how many.
+    /// Changes rows without going through acquit; returns their number.
     ///
     /// # Panics
     ///
-    /// When the server refuses.
+    /// If the server refuses.
     #[track_caller]
     pub fn execute(&self, sql: &str) -> u64 {
         let done = Client::connect(&self.url, NoTls).and_then(|mut client| client.execute(sql, &[]));
@@ -80,7 +80,7 @@ impl Role {
     ///
     /// # Panics
     ///
-    /// When the server refuses.
+    /// If the server refuses.
     #[track_caller]
     pub fn new(database: &Database) -> Self {
         let name = format!("{}_worker", database.name);

@@ -75,7 +75,7 @@ impl Repo {
         &self.path
     }
 
-    /// Returns a path beside the repository, for anything else the test needs.
+    /// Returns a path next to the repository, for anything else the test needs.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.root.path().canonicalize().expect("it exists").join(name)
     }

@@ -106,8 +106,7 @@ impl Files {
 pub struct Token(String);
 
 impl Token {
-    /// Reads the token of this home, or creates it. Replaces a token that others can read, because somebody may know
-    /// it.
+    /// Reads the token of this home, or creates it. Replaces a token that others can read, because it may be known.
     pub fn read_or_make(files: &Files) -> std::io::Result<Self> {
         if let Some(token) = Self::read(files)? {
             return Ok(token);
@@ -271,7 +270,7 @@ impl Guard {
         }
     }
 
-    /// Returns the caller with this token. The owner's token works only on loopback, where nobody else can listen.
+    /// Returns the caller with this token. The owner's token works only on loopback, where no one else can listen.
     pub fn by_token(&self, given: &str) -> Option<Caller> {
         if self.exposure == Exposure::Loopback && self.token.is(given) {
             return Some(self.owner());

@@ -31,7 +31,7 @@ impl Fields {
         written.filter_map(|(key, value)| Some((key.as_str(), key.strip_prefix(COMMENT)?, value.as_str())))
     }
 
-    /// Returns what a person wrote into the form.
+    /// Returns the texts that a person wrote into the form.
     pub fn written(&self) -> impl Iterator<Item = &str> {
         let by_hand = |key: &str| {
             ["reason", "note"].contains(&key) || key.starts_with("words-") || key.starts_with(COMMENT)
@@ -79,7 +79,7 @@ impl Fields {
     }
 }
 
-/// What a form lacks, and in which field.
+/// A field of a form with a missing or wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacks {
     /// Name of the field; empty for the form as a whole.
@@ -127,7 +127,7 @@ pub enum Action {
     Feedback,
     /// Answer a request.
     Reply {
-        /// What the person saw.
+        /// State of the request that the person saw.
         seen: Seen,
         /// The answer.
         reply: Reply,

@@ -1,4 +1,4 @@
-//! Compares agents: how often their work was proven, at which cost, and the number of cases behind each figure.
+//! Compares agents: how often their work was proven, its cost, and the number of cases behind each figure.
 
 use std::collections::BTreeMap;
 

@@ -59,7 +59,7 @@ pub async fn show(
     }
 }
 
-/// Shows why a link cannot answer any more. Whoever opens it is not logged in, so what a person answered stays unsaid: it
+/// Shows why a link can no longer answer. The visitor is not logged in, so the page does not show a person's answer: it
 /// may be a password.
 fn closed(error: &Error) -> Response {
     let Error::Answered { task, by, .. } = error else { return failed(Some(error)) };
@@ -132,7 +132,7 @@ pub async fn answer(
             return told(StatusCode::BAD_REQUEST, "Nothing was done", text, None);
         }
     };
-    // Who opens a link is not known. A person who is logged in as well answers under their own name.
+    // The visitor is unknown. A person who is also logged in answers under their own name.
     let anybody = || Caller { name: format!("link sent to {}", link.channel), role: Role::Operator };
     let caller = caller.map(|Extension(caller)| caller).filter(|caller| caller.role >= Role::Operator);
     let caller = caller.unwrap_or_else(anybody);

@@ -1,4 +1,4 @@
-//! What open requests are about, read once: the workflow, the verdicts of gates, and when they were opened.
+//! Background of open requests, read once: the workflow, the verdicts of gates, and when they were opened.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::page::Sign;
 /// Maximum number of requests whose background is kept.
 const KEPT: usize = 500;
 
-/// What an open request is about. It does not change while the request is open.
+/// The background of an open request. It does not change while the request is open.
 pub struct Background {
     /// Workflow of the task.
     pub workflow: Workflow,
@@ -39,7 +39,7 @@ pub struct GateMark {
     pub red: usize,
 }
 
-/// The number of a request, its commit, and what was read.
+/// Number and commit of a request, and the data read for it.
 type Known = (u32, String, Arc<Background>);
 
 /// Background of open requests, by task. It needs all events of the task, so it is read once.
@@ -47,14 +47,14 @@ type Known = (u32, String, Arc<Background>);
 pub struct Requests(Mutex<BTreeMap<TaskId, Known>>);
 
 impl Background {
-    /// Returns whether an agent reads a note where an answer leads. Nobody reads one that goes to a merge, for example.
+    /// Returns whether an agent reads a note after an answer. A note to a merge has no reader, for example.
     pub fn has_agent(&self, leads: Option<&Leads>) -> bool {
         let Some(Leads::Stage { stage, .. }) = leads else { return false };
         let found = self.workflow.stages.iter().find(|known| known.name.as_str() == stage);
         found.is_some_and(|stage| matches!(stage.work, Work::Agent(_)))
     }
 
-    /// Returns the stage that a rejection leads back to, if it leads to one.
+    /// Returns the stage to which a rejection sends the task, if any.
     pub fn sends_back(&self, task: &Task) -> Option<String> {
         let rejected = Answer::Reject { reason: String::new() };
         match leads(task, &self.workflow, rejected) {

@@ -94,7 +94,7 @@ impl Wanted {
     }
 }
 
-/// What a person searches for: an id, or a part of a title.
+/// A search: an id, or a part of a title.
 struct Sought {
     /// In lower case.
     text: String,

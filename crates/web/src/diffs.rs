@@ -16,7 +16,7 @@ const KEPT: usize = 100;
 /// Maximum total size of cached diffs, in bytes.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long a diff that could not be made is not tried again for a list. Each try starts git.
+/// How long a list does not retry a diff that could not be made. Each try starts git.
 const FAILED: Duration = Duration::from_mins(1);
 
 /// A diff and its two commits.

@@ -1,5 +1,5 @@
-//! What this machine can enforce and what it lacks, as `acquit doctor` reports it. To examine a machine, programs are
-//! started, so the page shows the last result and when it is from.
+//! What this machine can enforce and what it lacks, as `acquit doctor` reports it. Examining a machine starts
+//! programs, so the page shows the last result and its time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

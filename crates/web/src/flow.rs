@@ -114,7 +114,7 @@ fn below<'w>(workflow: &'w Workflow, stage: &'w Stage) -> Option<(&'w str, &'sta
 }
 
 fn bow(arc: &Arc, level: usize, top: usize) -> Markup {
-    // Several transitions lead to one box, so their ends are placed side by side.
+    // Several transitions end at one box, so their ends are placed side by side.
     let shift = 20 + level % 5 * 18;
     let (from, to) = (LEFT + arc.from * STEP + BOX / 2 + level % 3 * 10, LEFT + arc.to * STEP + shift);
     let y = top - LEVEL * (level + 1) + LEVEL / 2;

@@ -36,7 +36,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, role: Role) -> Result<Con
             Err(store::Error::Corrupt { .. }) => continue,
             task => task?,
         };
-        // Somebody may have answered since the index was updated.
+        // Someone may have answered since the index was updated.
         let State::Waiting { request } = &task.state else { continue };
         let subject = Subject::read(shared, store, &task, request)?;
         all.push((task, subject));

@@ -3,8 +3,8 @@
 //! It calls the use cases in `acquit_app`, like the command line, and makes no decisions itself. Every page works as
 //! plain HTML with links and forms; our own small script only fetches updates. Everything is in the binary.
 //!
-//! **A separate process beside the daemon.** `acquit serve` starts it, and restarts it if it dies. Neither a page that
-//! panics nor a browser that asks too much affects the daemon.
+//! **A separate process.** `acquit serve` starts it next to the daemon, and restarts it if it dies. Neither a page
+//! that panics nor a browser with too many requests affects the daemon.
 //!
 //! **Why axum and maud.** tokio is a dependency anyway (through `postgres`). axum adds hyper and a dozen small crates
 //! without build scripts. A viewer of a live page is a task and not a thread, so five hundred of them are cheap. A

@@ -12,7 +12,7 @@ use crate::words;
 /// Maximum number of lines of a diff. The rest is cut.
 const DIFF_LINES: usize = 400;
 
-/// Renders items one after another. Numbers them from `first` on; without it, each shows a mark instead.
+/// Renders items in order. Numbers them from `first` on; without it, each shows a mark instead.
 pub fn lines(items: &[Item], leg: LegId, first: Option<u64>, find: &str) -> Markup {
     let shown = items.iter().filter(|item| is_shown(&item.said));
     html! {

@@ -21,7 +21,7 @@ use tokio_stream::{Stream, StreamExt};
 
 /// Maximum number of browsers that watch at the same time. Each holds a connection.
 const MOST_VIEWERS: usize = 1_000;
-/// Maximum number of messages that wait for a slow reader. A slower one is told to reload everything.
+/// Maximum number of messages that wait for a slow reader. A slower one gets an event to reload everything.
 const WAITING: usize = 256;
 /// Longest sleep of the reader. SQLite cannot wake it up: it looks at least every quarter of this, so an event is on open
 /// pages within 50 ms.
@@ -84,7 +84,7 @@ impl Live {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// Returns the stream of one viewer: first what it missed, then new events.
+    /// Returns the stream of one viewer: first the missed events, then new ones.
     pub fn stream(
         self: &Arc<Self>,
         place: OwnedSemaphorePermit,

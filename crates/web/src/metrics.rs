@@ -57,7 +57,7 @@ fn collect(shared: &Shared, store: &mut dyn Store) -> Result<String, Error> {
     Ok(render(&*shared.whole_index(store)?, &leases, &workers, now))
 }
 
-/// The metric families of a response, written one after another.
+/// The metric families of a response, in sequence.
 #[derive(Default)]
 struct Text(String);
 
@@ -208,7 +208,7 @@ mod tests {
         );
     }
 
-    /// Whoever renames a metric must not leave an empty panel behind, nor an alert that never fires.
+    /// Renaming a metric must not leave behind an empty panel, or an alert that never fires.
     #[test]
     fn the_grafana_dashboard_and_the_manifests_ask_only_for_metrics_that_exist() {
         let text = render(&TaskIndex::default(), &[], &[], Timestamp(0));

@@ -24,7 +24,7 @@ pub struct Wanted {
 /// A form that was not accepted, and why.
 type Sent<'s> = Option<(&'s Fields, &'s Lacks)>;
 
-/// Renders the page for this repository, with what a person sent before.
+/// Renders the page for this repository, with the person's earlier input.
 pub fn content(
     shared: &Shared,
     store: &mut dyn Store,

@@ -38,7 +38,7 @@ pub enum Place {
     Elsewhere,
 }
 
-/// What the frame shows around a page.
+/// The content of the frame around a page.
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// The open page.
@@ -151,7 +151,7 @@ impl Sign {
         html! { svg class={ "i " (self.class()) } role="img" aria-label=(self.word()) { use href={ "#i-" (self.class()) } {} } }
     }
 
-    /// Renders the sign for use beside its word.
+    /// Renders the sign for use next to its word.
     pub fn bare(self) -> Markup {
         html! { svg class={ "i " (self.class()) } aria-hidden="true" { use href={ "#i-" (self.class()) } {} } }
     }

@@ -278,7 +278,7 @@ async fn examine(shared: &Arc<Shared>) {
     shared.pool.run(job).await;
 }
 
-/// Parses a task id in a URL, or returns the page that says that there is none.
+/// Parses a task id in a URL, or returns the page for a missing task.
 fn id(text: &str) -> Result<TaskId, Box<Response>> {
     text.parse().map_err(|_| {
         Box::new(told(StatusCode::NOT_FOUND, "There is no such task", "A task id looks like T-42.", None))

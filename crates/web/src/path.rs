@@ -120,7 +120,7 @@ fn drawn<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, Kind)>, here: S
     nodes.into_iter().map(|(node, _)| node).collect()
 }
 
-/// Describes the path in words, for screen readers.
+/// Describes the path as text, for screen readers.
 fn in_words(nodes: &[Node]) -> String {
     let word = |node: &Node| match node.failed {
         0 => format!("{} {}", node.name, node.sign.word()),

@@ -37,7 +37,7 @@ type Job = Box<dyn FnOnce(&App, &mut dyn Store) -> Connection + Send>;
 /// A job, and a callback for the case that the store cannot be opened.
 type Asked = (Job, Box<dyn FnOnce(Error) + Send>);
 
-/// Jobs that wait for a thread. Each thread waits by itself, so that each notices that it is not used.
+/// Jobs that wait for a thread. Each thread waits separately, so that each notices when it is unused.
 #[derive(Default)]
 struct Queue {
     jobs: Mutex<VecDeque<Asked>>,

@@ -23,7 +23,7 @@ use crate::{diff, words};
 /// Maximum size of a plan in a request for a decision.
 const PLAN: usize = 20_000;
 
-/// What a person decides about.
+/// The subject of a decision.
 pub struct Subject {
     background: Arc<Background>,
     diff: Option<Arc<TaskDiff>>,
@@ -54,7 +54,7 @@ impl Subject {
     }
 }
 
-/// Where the forms of a request are sent.
+/// The destination of a request's forms.
 #[derive(Clone, Copy)]
 pub enum Sent<'s> {
     /// To the task, from this page: `inbox` or `task`.
@@ -65,7 +65,7 @@ pub enum Sent<'s> {
     Nowhere,
 }
 
-/// What a person sent that was not accepted. The form is shown with it again.
+/// Rejected input of a person. The form is shown with it again.
 #[derive(Clone, Copy, Default)]
 pub struct Draft<'d> {
     sent: Option<(&'d Fields, Option<&'d Lacks>)>,
@@ -86,7 +86,7 @@ impl<'d> Draft<'d> {
         self.sent.and_then(|(_, lacks)| lacks).map(|lacks| lacks.why.as_str())
     }
 
-    /// Returns what a field lacks.
+    /// Returns the mistake in a field.
     fn lacks(&self, name: &str) -> Option<&'d str> {
         self.sent
             .and_then(|(_, lacks)| lacks)
@@ -111,7 +111,7 @@ pub fn article(
     drafted(task, request, subject, sent, Draft::default(), now)
 }
 
-/// Renders the panel of a request with what a person sent before.
+/// Renders the panel of a request with the person's earlier input.
 pub fn drafted(
     task: &Task,
     request: &HumanRequest,
@@ -351,7 +351,7 @@ fn form(task: &Task, request: &HumanRequest, subject: &Subject, sent: Sent<'_>, 
     }
 }
 
-/// Renders a text field with what was sent before, and what it lacks.
+/// Renders a text field with the earlier input, and its mistake.
 fn field(name: &str, label: &str, rows: u8, draft: Draft<'_>) -> Markup {
     let lacks = draft.lacks(name);
     html! {
@@ -363,7 +363,7 @@ fn field(name: &str, label: &str, rows: u8, draft: Draft<'_>) -> Markup {
     }
 }
 
-/// Renders what a field lacks, below it.
+/// Renders the mistake below a field.
 pub fn lacking(why: Option<&str>) -> Markup {
     html! { @if let Some(why) = why { span.lacks { (Sign::Rejected.bare()) (words::text(why)) } } }
 }
@@ -456,7 +456,7 @@ fn one(number: usize, of: usize, question: &Question, draft: Draft<'_>) -> Marku
     }
 }
 
-/// Renders what a person decides about: the commit, its target, verdicts, remarks and the diff itself.
+/// Renders the subject of a decision: the commit, its target, verdicts, remarks and the diff itself.
 fn about(task: &Task, subject: &Subject) -> Markup {
     let stats = task.artifacts.iter().find_map(|artifact| match artifact {
         Artifact::Diff(stats) => Some(stats),

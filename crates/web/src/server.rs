@@ -125,7 +125,7 @@ async fn give_memory_back(shared: Arc<Shared>) {
         // Sums are made again in milliseconds.
         *shared.sums() = Sums::default();
         acquit_run::process::give_back();
-        // It needs no more until somebody comes back.
+        // It needs no more memory until the next request.
         while !shared.requested.load(Ordering::Relaxed) {
             tokio::time::sleep(QUIET).await;
         }

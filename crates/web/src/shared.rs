@@ -37,9 +37,9 @@ pub struct Shared {
     pub tasks: Mutex<TaskIndex>,
     /// Whether tasks are being read in the background.
     pub warming: AtomicBool,
-    /// Whether there was a request since somebody looked.
+    /// Whether there was a request since the last check.
     pub requested: AtomicBool,
-    /// How many pages wait for the index.
+    /// Number of pages that wait for the index.
     pub wanted: AtomicUsize,
     /// What the machine can enforce.
     pub examined: Examined,
@@ -98,7 +98,7 @@ impl Shared {
         }
     }
 
-    /// Returns the role of a caller; that of a viewer if nobody is logged in.
+    /// Returns the role of a caller; that of a viewer if they are not logged in.
     pub fn role(&self, headers: &HeaderMap) -> Role {
         let caller = self.guard.caller(headers, (self.app.runtime.now)());
         caller.map_or(Role::Viewer, |caller| caller.role)
@@ -133,7 +133,7 @@ impl Shared {
         }
     }
 
-    /// Returns the index of tasks for somebody who lets pages go first.
+    /// Returns the index of tasks, for callers that let pages go first.
     pub fn unwaited(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
         let today = midnight(store.now()?);
         let mut index = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);

@@ -197,7 +197,7 @@ pub fn heading(entry: &Entry) -> String {
     }
 }
 
-/// Returns how long a leg ran; until now if it still runs.
+/// Returns the run time of a leg; until now if it is still running.
 pub fn took(leg: &Leg, now: Timestamp) -> Duration {
     leg.started.map_or(Duration::ZERO, |started| leg.ended.unwrap_or(now).since(started))
 }

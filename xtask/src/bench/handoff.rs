@@ -10,7 +10,7 @@ use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
 
-/// The largest acceptable multiple of the limit.
+/// Maximum acceptable multiple of the limit.
 const TARGET: f64 = 1.5;
 /// Handoffs per round: a single one is too short to measure.
 const HANDOFFS: u32 = 50;

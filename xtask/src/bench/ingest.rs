@@ -19,7 +19,7 @@ const BURST: u64 = 1_000_000_000;
 const LINE: usize = 720;
 /// Buffer size, large enough to make system calls cheap.
 const BLOCK: usize = 1 << 20;
-/// How much the harness may grow.
+/// Maximum growth of the harness.
 const MEMORY: u64 = 32 * 1024 * 1024;
 
 /// Text before and after the number of a line.
@@ -65,8 +65,8 @@ output = "2GiB"
 on = { said = "done" }
 "#;
 
-/// Runs a leg whose agent prints a burst, and compares the output with what was printed. Returns the time, the
-/// harness's peak memory, and the lines that the store counted.
+/// Runs a leg whose agent prints a burst, and compares the output with it. Returns the time, the harness's peak
+/// memory, and the lines that the store counted.
 fn ingest(acquit: &Path, template: &Path, dir: &Path, own: &Path, size: u64) -> Result<Ingested, Stop> {
     let config =
         format!("{CONFIG}\n[access]\nread = [{}]\n", toml::Value::from(own.to_string_lossy().as_ref()));

@@ -17,10 +17,10 @@ use crate::{Stop, shell};
 const FILES: usize = 100;
 /// Numbers of legs to run at once.
 const AT_ONCE: &[u32] = &[1, 2, 64];
-/// The largest acceptable share of the shell's time.
+/// Maximum acceptable share of the shell's time.
 const TARGET: f64 = 0.5;
 
-/// What agent and gate do in both variants: change a file, and check that it exists.
+/// The work of agent and gate in both variants: change a file, and check that it exists.
 const AGENT: &str = "echo changed > file-0";
 const GATE: &str = "test -s file-0";
 

@@ -16,7 +16,7 @@ use crate::scratch::Medium;
 /// Repetitions of each measurement: odd, so that the median is an actual run.
 pub(super) const ROUNDS: usize = 5;
 
-/// What some work cost.
+/// The cost of some work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     pub(super) wall: Duration,
@@ -133,7 +133,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// A line of a report: our figure, the limit, and the largest acceptable ratio of the two.
+/// A line of a report: our figure, the limit, and the maximum acceptable ratio of the two.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) thing: String,

@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-/// What a benchmark works with.
+/// The environment of a benchmark.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     /// The measured program.
@@ -100,7 +100,7 @@ impl Setting<'_> {
         self.size.pick(measure::ROUNDS, 1)
     }
 
-    /// Returns a command for a program of `crates/run/examples` that measures by itself.
+    /// Returns a command for a program of `crates/run/examples` that does its own measurement.
     fn example(&self, name: &str) -> Command {
         self.example_of("acquit-run", name)
     }
@@ -170,7 +170,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Stop> {
     }
 }
 
-/// Returns the debug build beside this program, as `cargo xtask test` makes it, or builds one.
+/// Returns the debug build next to this program, as `cargo xtask test` makes it, or builds one.
 fn debug_build() -> Result<PathBuf, Stop> {
     let own = std::env::current_exe().map_err(Stop::doing("find this program"))?;
     let acquit = own.with_file_name("acquit");

@@ -27,9 +27,9 @@ const PAGE: Duration = Duration::from_millis(50);
 const EVENT: Duration = Duration::from_millis(100);
 /// Memory limit of `acquit serve` when it has nothing to do.
 const MEMORY: u64 = 20_000_000;
-/// When the server has closed connections that it does not use, and has given back memory: see `QUIET` in `web::server`.
+/// Time after which the server has closed unused connections and returned unused memory: see `QUIET` in `web::server`.
 const SETTLED: Duration = Duration::from_secs(90);
-/// How many people watch the same task.
+/// Number of people who watch the same task.
 const VIEWERS: usize = 500;
 const TASKS: u32 = 10_000;
 const EVENTS: u32 = 5_000_000;
@@ -401,7 +401,7 @@ impl Server {
         (0..count).map(look).collect()
     }
 
-    /// Returns the memory of the daemon and of the dashboard: all pages, and those of its own.
+    /// Returns the memory of the daemon and of the dashboard: all pages, and their private pages.
     fn memory(&self, when: &str, target: Option<f64>) -> Vec<Row> {
         let (daemon, web) = (self.child.id().to_string(), self.dashboard());
         let row = |thing: String, bytes: u64, target| Row {

@@ -73,7 +73,7 @@ impl Project {
         &self.home
     }
 
-    /// Returns how many lines the store has of all legs, and whether its chunks have no gaps.
+    /// Returns the number of lines that the store has of all legs, and whether its chunks have no gaps.
     pub(super) fn transcript(&self) -> Result<(u64, bool), Stop> {
         let database = |error: rusqlite::Error| Stop(format!("failed to read the store: {error}"));
         let store = rusqlite::Connection::open(self.home.join("acquit.db")).map_err(database)?;
@@ -108,7 +108,7 @@ impl Project {
         serde_json::from_slice(&output.stdout).map_err(Stop::doing("read what acquit said"))
     }
 
-    /// Returns how many tasks are in this state.
+    /// Returns the number of tasks in this state.
     pub(super) fn count(&self, state: &str) -> Result<usize, Stop> {
         let list = self.json(&["task", "list", "--limit", "1000", "--state", state])?;
         Ok(list.as_array().map_or(0, Vec::len))

@@ -16,11 +16,11 @@ use super::Setting;
 use super::measure::{Quantity, Row, cost, in_turns};
 use crate::{Stop, shell};
 
-/// How much longer a contained program may take than a plain one.
+/// Maximum additional start time of a contained program, compared with a plain one.
 const START: Duration = Duration::from_millis(5);
 /// Starts of each kind: odd, and many, because each is short. The kinds alternate, so that a busy moment affects all.
 const STARTS: usize = 201;
-/// The largest acceptable slowdown of a compiler.
+/// Maximum acceptable slowdown of a compiler.
 const WORK: f64 = 1.05;
 
 /// The crate to compile and test: a real one that this workspace uses anyway, with unit tests and without required
@@ -47,11 +47,11 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     Ok(rows)
 }
 
-/// What programs get, the same inside and outside.
+/// The inputs of programs, the same inside and outside.
 struct Surroundings<'a> {
     setting: Setting<'a>,
     path: &'a OsString,
-    /// Where acquit keeps its files.
+    /// acquit's home.
     home: PathBuf,
 }
 
@@ -163,7 +163,7 @@ fn taken(
     String::from_utf8_lossy(&output.stdout).lines().map(line).collect()
 }
 
-/// How far a start is measured.
+/// The end of a measured start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
     /// Until exec.
@@ -262,7 +262,7 @@ fn alone(manifest: &str) -> Result<String, Stop> {
         let other = |value: &toml::Value| value.as_str().is_some_and(|name| name.starts_with("dep:"));
         features.retain(|_, list| !list.as_array().is_some_and(|list| list.iter().any(other)));
     }
-    // A separate workspace, whatever is around it.
+    // A separate workspace, independent of any around it.
     table.insert("workspace".to_owned(), toml::Value::Table(toml::Table::new()));
     Ok(table.to_string())
 }

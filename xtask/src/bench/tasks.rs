@@ -8,7 +8,7 @@ use super::measure::{Cost, Quantity, Round, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
 
-/// How much any cost may grow from few tasks to many.
+/// Maximum growth of any cost from few tasks to many.
 const TARGET: f64 = 1.2;
 const FEW: u32 = 10;
 const MANY: u32 = 5_000;

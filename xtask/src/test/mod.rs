@@ -26,10 +26,10 @@ const STRICT: &str = "ACQUIT_TEST_STRICT";
 /// URL of the tests' PostgreSQL server; see `acquit_testkit::postgres`.
 const POSTGRES: &str = "ACQUIT_TEST_POSTGRES";
 
-/// Path of the attacker; see `acquit`'s tests of hostile agents. It is built with the tests, beside this program.
+/// Path of the attacker; see `acquit`'s tests of hostile agents. It is built with the tests, next to this program.
 const HOSTILE: &str = "ACQUIT_TEST_HOSTILE";
 
-/// How many seconds to fuzz each parser; see `acquit-run`'s tests of parsers.
+/// Number of seconds to fuzz each parser; see `acquit-run`'s tests of parsers.
 const FUZZ: &str = "ACQUIT_FUZZ_SECONDS";
 /// Most bugs show up in the first seconds.
 const FUZZ_SECONDS: &str = "2";
@@ -54,7 +54,7 @@ struct Step<'a> {
 /// Makes tests of the binary follow the suggestions of acquit; see `common/suggestions.rs` of `acquit`'s tests.
 const FOLLOW: &str = "ACQUIT_TEST_FOLLOW";
 
-/// What tests do at their end.
+/// The last step of tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Finale {
     Nothing,
@@ -75,7 +75,8 @@ pub(crate) fn follow(filters: &[&str]) -> Result<(), Stop> {
 fn run_with(filters: &[&str], finale: Finale) -> Result<(), Stop> {
     let everything = filters.is_empty() && finale == Finale::Nothing;
     let counts = Cell::new(Counts::default());
-    // Start installing with the requirements and wait before the tests, so that it runs beside the compiler.
+    // Start installing together with the requirements and wait before the tests, so that it runs in parallel with the
+    // compiler.
     let installing = Cell::new(None::<Installing>);
     let mut steps = vec![Step {
         name: "requirements",
@@ -285,8 +286,8 @@ fn tests(filters: &[&str], finale: Finale, total: &Cell<Counts>) -> Result<Ended
     counted(&mut command, runner, total)
 }
 
-/// Returns how many tests to run at a time: two per core, as most of them wait most of the time.
-/// `.config/nextest.toml` names those that do not.
+/// Returns the number of tests to run at a time: two per core, as most of them wait most of the time.
+/// `.config/nextest.toml` names those that don't.
 fn threads() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }

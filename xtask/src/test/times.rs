@@ -1,11 +1,12 @@
-//! Where the time of a test run goes: adds up nextest's durations by test binary, and keeps the longest tests.
+//! Breaks down the time of a test run: adds up nextest's durations by test binary, and keeps the longest
+//! tests.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::counts::without_colour;
 
-/// How many binaries and tests to print.
+/// Number of binaries and tests to print.
 const SHOWN: usize = 12;
 
 /// Durations of tests, in seconds.

@@ -2,7 +2,7 @@
 //!
 //! Knows just enough of the language for that: nested comments, raw strings, and that `'a` may be a lifetime.
 
-/// What a byte of a source file belongs to.
+/// The class of a byte of a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Code,

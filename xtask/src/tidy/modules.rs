@@ -1,14 +1,14 @@
 //! The module graph of each crate, for `cargo xtask house` and for the rule against new cycles.
 //!
 //! The graph is textual. An edge is a path that starts with `crate` or `super`, outside tests. A re-exported name
-//! leads to the module it comes from.
+//! refers to the module it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use super::source::{File, Tree};
 
-/// Directories with module cycles, and how many modules may be in them. Only shorten this list.
+/// Directories with module cycles, and the maximum number of modules in them. Only shorten this list.
 const INSIDE: &[(&str, usize)] = &[
     ("crates/app/src/prove", 2),
     ("crates/app/src/serve", 3),
@@ -98,10 +98,10 @@ fn module_path(inside: &str) -> Vec<&str> {
 /// A module by its path from the root.
 type Module = Vec<String>;
 
-/// What the paths in a crate refer to.
+/// The targets of paths in a crate.
 struct Names {
     modules: BTreeSet<Module>,
-    /// Re-exports of each module: the name, and the path it stands for.
+    /// Re-exports of each module: the name, and its path.
     exports: BTreeMap<Module, BTreeMap<String, Module>>,
 }
 
@@ -315,7 +315,8 @@ mod tests {
         assert_eq!(check(&tree), []);
     }
 
-    /// Re-exports of a directory's own modules lead to these, and items of the directory itself are no edges.
+    /// Re-exports of a directory's own modules refer to these modules, and items of the directory itself are no
+    /// edges.
     #[test]
     fn a_circle_inside_of_a_folder_is_found() {
         let tree = tree(&[

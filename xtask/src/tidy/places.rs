@@ -11,7 +11,7 @@ use std::path::Path;
 use super::source::Tree;
 use crate::{Stop, shell};
 
-/// What someone adds.
+/// An addition to the code.
 pub(super) struct Dummy {
     pub(super) kind: &'static str,
     /// New files: path and content.
@@ -338,7 +338,7 @@ impl Dummy {
     }
 }
 
-/// Prints how many places each dummy touches.
+/// Prints the number of places that each dummy touches.
 pub(super) fn print(tree: &Tree) {
     println!("\nplaces that an addition touches (`cargo xtask house --try` compiles all of them)");
     for dummy in DUMMIES {

@@ -51,7 +51,7 @@ pub enum State {
     Mode,
     /// The end of the turn.
     Prompting,
-    /// Nothing: it is over.
+    /// Nothing: the turn has ended.
     Over(Over),
 }
 

@@ -27,7 +27,7 @@ pub(super) fn of(error: &Value, now: Timestamp) -> (AgentEvent, String) {
     (said(trouble, &text, Then::Ends, now), text)
 }
 
-/// Classifies a text with which an agent ended instead of an error, without an answer of its model.
+/// Classifies a text that an agent printed at its end in place of an error, without an answer of its model.
 pub(super) fn of_words(text: &str, now: Timestamp) -> (AgentEvent, String) {
     // Use the last paragraph: warnings come before it.
     let words = words(text.trim().rsplit("\n\n").next().unwrap_or_default());

@@ -25,7 +25,7 @@ mod updates;
 /// Hidden subcommand of the binary that is the client.
 pub const VERB: &str = "acp-client";
 
-/// Settings of the client beside the prompt. They are passed as an argument, so nothing in them is secret.
+/// Settings of the client in addition to the prompt. They are passed as an argument, so nothing in them is secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Whether the stage changes the repository.

@@ -1,6 +1,6 @@
-//! Answers permission requests. The sandbox decides what an agent can do, so it may do what it asks for, once. Rejected
-//! is what its definition leaves out and, at a read-only stage, what would change the repository: those changes would
-//! be moved aside, and an agent that learns this at once wastes less work.
+//! Answers permission requests. The sandbox decides what an agent can do, so it may do what it asks for, once. Two
+//! things are rejected: tools that its definition leaves out and, at a read-only stage, changes to the repository.
+//! Those changes would be moved aside, and an agent that learns this at once wastes less work.
 
 use std::path::{Component, Path};
 

@@ -1,9 +1,9 @@
 //! Gemini CLI: `gemini --output-format stream-json`, with the prompt on standard input.
 //!
 //! It is configured with a settings file. The system's file takes precedence over the user's, but is trusted only if
-//! nobody but root can have written it. So the same file is also placed as the user's, in the home that the sandbox
-//! provides. It relaunches itself unless told not to, and then ignores signals. Its exit code is the HTTP status modulo
-//! 256; its `result` says whether it succeeded.
+//! only root can have written it. So the same file is also placed as the user's, in the home that the sandbox provides.
+//! It relaunches itself unless told not to, and then ignores signals. Its exit code is the HTTP status modulo 256; its
+//! `result` says whether it succeeded.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ pub(super) const FACTS: Facts = Facts {
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-/// Attempts for a failing model. Its default goes on for minutes, and the harness has better ways to wait.
+/// Attempts for a failing model. Its default keeps retrying for minutes, and the harness has better ways to wait.
 const ATTEMPTS: u32 = 4;
 
 /// Builds rules that allow only these commands, with any arguments. It checks each command of a line. The deny rule

@@ -10,8 +10,8 @@ use acquit_core::agent::{AgentEvent, TEXT_LIMIT};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Maximum length of a line to read; the rest is skipped. Agents print whole files as one line of JSON, but nobody
-/// reads megabytes at a glance.
+/// Maximum length of a line to read; the rest is skipped. Agents print whole files as one line of JSON, and no viewer
+/// shows megabytes of it.
 pub(crate) const LINE_LIMIT: usize = 1024 * 1024;
 
 /// Maximum size of a tool's input or result to keep. Larger than what is shown, so that a secret at the cut is still

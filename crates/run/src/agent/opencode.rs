@@ -309,7 +309,7 @@ fn tool(part: &Part<'_>, said: &mut Vec<AgentEvent>) {
     let input = json::shown(state.and_then(|state| state.input));
     said.push(AgentEvent::ToolUse { name: name.to_owned(), input });
     let error = json::words(state.and_then(|state| state.error));
-    // A prompt that no one answers, and a rule of the user.
+    // A permission prompt that cannot be answered, and a rule of the user.
     if error.contains("rejected permission") || error.contains("rule which prevents you") {
         said.push(AgentEvent::Denied { tool: name.to_owned(), text: error });
         return;

@@ -35,10 +35,10 @@ pub(super) const PROVIDER_KEYS: &[&str] = &[
     "GROQ_API_KEY",
 ];
 
-/// What an agent loads that takes variables from the project's `.env`.
+/// Files that an agent loads if it takes variables from the project's `.env`.
 pub(super) const DOTENV: &[&str] = &[".env"];
 
-/// What an agent loads that is a program made with Bun: variables, and `preload` of `bunfig.toml`.
+/// Files that an agent loads if it is a program made with Bun: variables, and `preload` of `bunfig.toml`.
 pub(super) const BUN: &[&str] = &[
     ".env",
     ".env.local",

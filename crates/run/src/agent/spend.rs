@@ -50,7 +50,7 @@ impl Spend {
         said.push(AgentEvent::Usage(usage));
     }
 
-    /// Reports the difference to a total of one model. Does not take back what was reported beyond it.
+    /// Reports the difference to a total of one model. Does not subtract usage that was reported beyond it.
     pub(super) fn correct(&mut self, total: Usage, said: &mut Vec<AgentEvent>) {
         let Some(told) = self.of(total.model.as_deref()) else { return };
         let new = minus(&total, told);

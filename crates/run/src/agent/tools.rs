@@ -1,8 +1,8 @@
-//! What `tools` of an agent definition and `commands` of a stage mean for each agent: what is enforced, and how. A restricted
-//! definition is also stated in the prompt of every agent; this module says where the prompt is the only means.
+//! How each agent enforces `tools` of an agent definition and `commands` of a stage. The prompt also states a
+//! restricted definition to every agent; this module tells for which agents the prompt is the only means.
 //!
-//! At a read-only stage, the harness moves aside whatever an agent leaves in the tree, so edits have no effect there.
-//! And whatever an agent may use, the sandbox still holds.
+//! At a read-only stage, the harness moves aside all changes of an agent in the tree, so edits have no effect there.
+//! The sandbox applies in any case.
 
 use acquit_core::config::{Adapter, Agent, Config};
 use acquit_core::ids::Name;

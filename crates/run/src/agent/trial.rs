@@ -291,7 +291,7 @@ fn start(
     })
 }
 
-/// Returns the program by which people know an agent.
+/// Returns the program name of an agent, as people know it.
 pub(crate) fn program_of(agent: &Agent, launch: &Launch) -> OsString {
     match &agent.adapter {
         Adapter::Acp { run } => {
@@ -432,7 +432,7 @@ fn settings(
             "its settings name {}, which is not on the list of allowed hosts",
             named.join(", ")
         ));
-        // A user who names a server of their own does not need the default ones.
+        // A user who names a separate server does not need the default ones.
         let mut hosts: Vec<String> = agent.hosts.iter().map(ToString::to_string).collect();
         hosts.extend(named);
         add.push(format!("hosts = [{}]", list(hosts)));

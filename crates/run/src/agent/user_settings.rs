@@ -14,7 +14,7 @@ use crate::runtime::Environment;
 /// Maximum size of a settings file.
 const LARGEST: u64 = 256 * 1024;
 
-/// Variables by which a user moves an agent's folder, and the folder that they replace.
+/// Variables that move an agent's folder, and the folder that they replace.
 const MOVED: [(&str, &str); 3] =
     [("CODEX_HOME", "~/.codex"), ("CLAUDE_CONFIG_DIR", "~/.claude"), ("XDG_CONFIG_HOME", "~/.config")];
 
@@ -27,7 +27,7 @@ pub struct Missing {
     pub variables: Vec<&'static str>,
     /// Servers that those name and the agent cannot reach.
     pub hosts: BTreeSet<Host>,
-    /// Whether one of them names a server, so that the agent would use another one than the user does.
+    /// Whether one of them names a server, so that the agent would use another server than the user does.
     pub names_server: bool,
 }
 

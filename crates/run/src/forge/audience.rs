@@ -1,8 +1,8 @@
 //! The audience of a token: the hosts that a forge's API calls and git's pushes and fetches go to.
 //!
-//! A token is used only if it is meant for every host of its audience, and if no one on the way can read it: over TLS,
-//! or on the loopback interface. The address of a remote never makes a host one that a token is meant for, because
-//! others can write it.
+//! A token is used only if it is meant for every host of its audience, and if nothing on the way can read it: over
+//! TLS, or on the loopback interface. The address of a remote never makes its host one that a token is meant for,
+//! because others can write that address.
 
 use std::net::IpAddr;
 

@@ -73,8 +73,8 @@ impl<'w> GitLab<'w> {
         }
     }
 
-    /// Keeps the merge requests that come from our own project. Branches with the same name in two forks lead to two
-    /// merge requests in one project.
+    /// Keeps the merge requests that come from our own project. Branches with the same name in two forks result in
+    /// two merge requests in one project.
     fn own(&self, mut list: Vec<Value>) -> Result<Vec<Value>, Error> {
         let source = match (&self.place.fork, list.is_empty()) {
             (Some(fork), false) => Some(self.number(fork)?),

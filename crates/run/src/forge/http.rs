@@ -28,11 +28,12 @@ pub(super) const CALL: Duration = Duration::from_secs(30);
 const LONGEST: u64 = 16 * 1024 * 1024;
 /// Maximum size of a file of certificates.
 const LARGEST_CA: u64 = 4 * 1024 * 1024;
-/// Maximum number of pages of a list, a hundred entries each: no one reviews more than a thousand comments.
+/// Maximum number of pages of a list, a hundred entries each. A review with more than a thousand comments is
+/// unrealistic.
 const PAGES: usize = 10;
 /// Maximum length of a forge's message to show.
 const WORDS: usize = 400;
-/// Maximum wait in seconds that a forge may request: a day. A longer one is not believed.
+/// Maximum wait in seconds that a forge may request: a day. A longer one is ignored as implausible.
 const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
 /// How to send the token.

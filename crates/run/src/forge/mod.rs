@@ -130,7 +130,7 @@ pub trait Forge: merge::Merging {
     fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error>;
 
     /// Posts a comment on a pull request, or updates the one that this token's user wrote and that starts with the line
-    /// `mark`. Never changes comments of others, whatever they start with. Returns the address of the comment's page.
+    /// `mark`. Never changes comments of others, even if they start with it. Returns the address of the comment's page.
     fn comment(&self, number: u64, mark: &str, text: &str) -> Result<String, Error>;
 
     /// Answers a thread, unless it already has this answer.

@@ -49,11 +49,11 @@ pub struct Published {
     pub request: PullRequest,
     /// Whether it was just created.
     pub made: Made,
-    /// What the forge did not accept, and other remarks for people.
+    /// Wishes that the forge did not accept, and other remarks for people.
     pub remarks: Vec<String>,
 }
 
-/// How the pull request came about.
+/// Whether the pull request was created or found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
     /// Created.

@@ -54,7 +54,7 @@ impl Seen {
     }
 }
 
-/// Parses what a person calls a pull request: `12`, `#12`, `!12`, or the address of its page.
+/// Parses a reference to a pull request: `12`, `#12`, `!12`, or the address of its page.
 pub fn number(words: &str) -> Option<u64> {
     let plain = words.strip_prefix(['#', '!']).unwrap_or(words);
     if let Ok(number) = plain.parse() {

@@ -167,7 +167,7 @@ fn logged_in(runtime: &Runtime, config: &Config, place: &Place) -> Option<Token>
     };
     let mut env: Vec<(OsString, OsString)> =
         runtime.environment.all().into_iter().filter(|(name, _)| !is_secret(name)).collect();
-    // Disable prompts, because no one can answer.
+    // Disable prompts, because they cannot be answered.
     env.push(("GH_PROMPT_DISABLED".into(), "1".into()));
     env.push(("NO_PROMPT".into(), "1".into()));
     let call = Call {

@@ -13,7 +13,7 @@ use super::suite::{Spent, Suite};
 use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, LockedWorkspace};
 
-/// How long all of it may take, in milliseconds.
+/// Time limit for all runs, in milliseconds.
 const MOST_TIME: u64 = 60 * 1000;
 
 /// Breaks one function after another and runs all tests. What none of them notices was not shown.

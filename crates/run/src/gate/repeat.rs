@@ -1,8 +1,8 @@
 //! Further runs of a tree, to see whether its tests end the same way each time.
 //!
-//! What counts is whether the tests of the change do. If a judgement knows how to run only these, a repeated run leaves out the
-//! others. If such a run does not agree with the whole one, or lacks one of these tests, the whole suite decides: tests may depend
-//! on each other.
+//! Only the tests of the change must agree. If acquit knows how to run only these, a repeated run leaves out the
+//! others. If such a run does not agree with the whole one, or lacks one of these tests, the whole suite decides: tests
+//! may depend on each other.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -138,7 +138,7 @@ mod tests {
         let part = |tests: &[(&str, Outcome)]| Ran { merged: merged(tests), ..Ran::default() };
         assert!(agrees(&counts, &whole, &part(&[("new", Passed)])));
         assert!(agrees(&counts, &whole, &part(&[("new", Passed), ("red", Failed)])));
-        // It lacks the test that counts, or a test ends otherwise than among all, or was not there.
+        // The test that counts is missing, or its result differs from that in the whole suite, or it did not exist.
         for other in [&[("old", Passed)][..], &[("new", Failed)], &[("new", Passed), ("lost", Passed)]] {
             assert!(!agrees(&counts, &whole, &part(other)), "{other:?}");
         }

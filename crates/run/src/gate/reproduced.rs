@@ -11,10 +11,11 @@ use super::{Case, Judge, baseline, conclude, origin, tdd};
 use crate::leg::{Job, LegAbort, LegContext, Wanted, WorkingTree, command, setup_aside};
 use crate::workspace::{LockedWorkspace, Scratch};
 
-/// How often the tests must be red: what fails once in a while shows no defect that could be seen to be gone.
+/// Number of runs in which the tests must be red. With an occasional failure, it is impossible to see whether the
+/// defect is fixed.
 const RUNS: u32 = 2;
 
-/// The check with what it is about.
+/// The check and its inputs.
 struct Trial<'a> {
     job: &'a Job<'a>,
     gate: &'a Gate,
@@ -88,7 +89,7 @@ impl Trial<'_> {
         setup_aside(ctx, self.job, &self.scratch)
     }
 
-    /// How the command ended, unless with code 0.
+    /// Returns how the command ended, unless with code 0.
     fn exit(
         &self,
         ctx: &mut LegContext<'_>,

@@ -12,7 +12,7 @@ pub enum Stands {
     Merged,
     /// The branch exists, and the base does not contain its change.
     Open,
-    /// The branch does not exist any more.
+    /// The branch no longer exists.
     Gone,
 }
 

@@ -39,12 +39,12 @@ pub(crate) enum Arrived {
 
 /// Age at which the writer of a ref lock counts as dead. Git holds such a lock for milliseconds.
 const STALE: Duration = Duration::from_secs(2);
-/// The same for the lock of `packed-refs`, which the user's git takes as well, unless a git is at work there.
+/// The same for the lock of `packed-refs`, which the user's git takes as well, unless a git is running there.
 const STALE_PACKED: Duration = Duration::from_secs(10);
 
 impl Source {
-    /// Removes the ref locks that a killed git left. Only for refs that nothing but the caller's task writes: whatever
-    /// wrote them before is gone. A young lock may be the user's, so this waits until it is old.
+    /// Removes the ref locks that a killed git left. Only for refs that only the caller's task writes, and whose
+    /// earlier writer is gone. A young lock may be the user's, so this waits until it is old.
     pub(crate) fn clear_stale_locks<'n>(&self, names: impl IntoIterator<Item = &'n str>) {
         for name in names {
             clear_stale_lock(&self.common().join(format!("{name}.lock")), STALE);
@@ -140,8 +140,8 @@ impl Source {
     }
 }
 
-/// Returns whether a git of this machine runs in a repository or has one of its files open. One that cannot be looked
-/// at counts.
+/// Returns whether a git of this machine runs in a repository or has one of its files open. A process that cannot be
+/// inspected counts.
 fn is_git_at_work(common: &Path) -> bool {
     let top = common.parent().unwrap_or(common);
     let is_inside = |link: PathBuf| fs::read_link(link).is_ok_and(|place| place.starts_with(top));

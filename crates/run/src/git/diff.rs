@@ -16,7 +16,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Makes a call of `diff-tree` use this format, whatever the repository or its files configure.
+    /// Makes a call of `diff-tree` use this format, regardless of the configuration of the repository or its files.
     pub(crate) fn apply(self, call: Call, from: &CommitId, to: &CommitId) -> Call {
         let form = match self {
             Self::Patch => vec!["-p".to_owned(), "-M".to_owned()],
@@ -63,7 +63,7 @@ impl Source {
     /// Returns the checkout of a branch that has uncommitted changes, if there is one. Untracked files do not count.
     pub fn dirty_checkout(&self, git: &Git, branch: &str) -> Result<Option<PathBuf>, Error> {
         let Some(at) = self.checked_out_at(git, &format!("refs/heads/{branch}"))? else { return Ok(None) };
-        // If it is only behind, it is updated before anything else.
+        // A checkout that is only behind its moved branch is updated first.
         if self.is_behind(git, branch)? {
             return Ok(None);
         }

@@ -11,14 +11,14 @@ use super::{CommitId, Error, Git, Source, is_ref_name};
 /// Prefix of the private refs of pull requests. They are never pushed.
 const REQUESTS: &str = "refs/acquit/requests/";
 
-/// Prefix of the refs that keep what a worker fetched.
+/// Prefix of the refs that keep a worker's fetched commits.
 const FETCHED: &str = "refs/acquit/fetched/";
 
 /// Age at which a partial pack without writes is abandoned. Shorter than for a mirror, because a worker tries again every
 /// half minute. Longer than any other call of git that adds packs to the copy meanwhile.
 const HALF: Duration = Duration::from_mins(15);
 
-/// What git finds wrong with commits and trees of many old repositories. None of it leads anywhere.
+/// Problems that git finds in commits and trees of many old repositories. None of them is dangerous.
 const HARMLESS: [&str; 5] = [
     "zeroPaddedFilemode",
     "badTimezone",
@@ -60,9 +60,9 @@ impl Source {
         self.offer(git, &ours, &theirs)
     }
 
-    /// Fetches one commit with its history, by its id. Objects are checked as they arrive: nothing that is damaged or
-    /// incomplete stays. A ref keeps what was fetched, so that the next fetch brings only what is new. One fetch at a time
-    /// writes to the repository, and it removes the partial packs of earlier ones that were killed.
+    /// Fetches one commit with its history, by its id. Objects are checked as they arrive: damaged or incomplete data
+    /// is not kept. A ref keeps the fetched commit, so that the next fetch transfers only new objects. One fetch at a
+    /// time writes to the repository, and it removes the partial packs of earlier ones that were killed.
     pub fn fetch_commit(&self, git: &Git, way: &Way<'_>, commit: &CommitId) -> Result<(), Error> {
         let place = self.git_dir();
         let _lock = git.lock(&place.with_extension("lock"))?;

@@ -1,4 +1,4 @@
-//! Reads an index that git wrote in a repository of ours, and changes what it records about files on disk.
+//! Reads an index that git wrote in a repository of ours, and changes its records about files on disk.
 //!
 //! Supports one format: version 2 without flags, as git writes it by default (`gitformat-index(5)`). For anything else
 //! (another version, conflicts, sparse or split indexes, a wrong checksum) it returns `None`, and the caller lets git do
@@ -14,9 +14,9 @@ use super::object::{digest, hex};
 const HEADER: usize = 12;
 /// Size of times, device, inode, mode, owner and size of a file.
 const FACTS: usize = 40;
-/// Where the mode is in them.
+/// Offset of the mode in them.
 const MODE: usize = 24;
-/// Where the modification time is in them.
+/// Offset of the modification time in them.
 const MODIFIED: usize = 8;
 /// Maximum size of an index to read: about two million files.
 const LARGEST: u64 = 256 << 20;
@@ -30,7 +30,7 @@ pub(crate) struct Index {
     tree: Option<String>,
 }
 
-/// Where the parts of an entry are.
+/// Offsets of the parts of an entry.
 struct Position {
     facts: usize,
     path: std::ops::Range<usize>,
@@ -55,7 +55,7 @@ impl IndexEntry<'_> {
 }
 
 impl Index {
-    /// Reads an index. `None` if there is none, or not in the format that is supported.
+    /// Reads an index. `None` if it does not exist or has an unsupported format.
     pub(crate) fn read(file: &Path, format: ObjectFormat) -> Option<Self> {
         let about = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?;
         if about.len() > LARGEST {
@@ -93,7 +93,7 @@ impl Index {
             let data = content.get(at + 8..)?.get(..length)?;
             match kind {
                 b"TREE" => tree = root_of(data, id),
-                // A name in lower case marks what a reader must understand.
+                // A lower-case name marks an extension that a reader must understand.
                 _ if !kind[0].is_ascii_uppercase() => return None,
                 _ => {}
             }

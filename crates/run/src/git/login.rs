@@ -1,4 +1,4 @@
-//! Credentials for one git call, visible to no one else.
+//! Credentials for one git call, invisible to everything else.
 //!
 //! Everyone can read arguments, and every process of the same user can read variables through `/proc`, in git and in
 //! all that it starts. So the credentials are in an unnamed in-memory file that git inherits open. Git reads them with

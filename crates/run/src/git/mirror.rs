@@ -192,8 +192,8 @@ fn clear_full(packs: &Path, limit: u64) -> bool {
     !halves.is_empty()
 }
 
-/// Removes partial packs of killed fetches to which nothing was written for a while: they take as much space as what had
-/// arrived.
+/// Removes partial packs of killed fetches to which nothing was written for a while: they take as much space as the
+/// data that had arrived.
 pub(super) fn clear_halves(packs: &Path, abandoned: Duration) -> io::Result<()> {
     for entry in fs::read_dir(packs)?.flatten() {
         let half = entry.file_name().to_string_lossy().starts_with("tmp_");

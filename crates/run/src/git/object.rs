@@ -2,9 +2,9 @@
 //!
 //! A leg needs small facts about new commits: their tree, their message, whether one follows the other. Starting git
 //! for each costs more than everything else about them. So this code reads the file itself, and trusts it for one
-//! reason: **its content has the hash that it is named by**. Whatever wrote the file, it can only be that commit.
-//! (Commits of agents went through git first, which rejects colliding objects.) It does not check that everything the
-//! commit refers to exists.
+//! reason: **its content has the hash that it is named by**. So regardless of who wrote the file, it can only be that
+//! commit. (Commits of agents went through git first, which rejects colliding objects.) It does not check that
+//! everything the commit refers to exists.
 //!
 //! It supports one format: what git writes with `core.looseCompression` set to 0, as in the repositories that we
 //! create. Nothing is decompressed, so nothing is larger than its file. For anything else (packed, compressed,

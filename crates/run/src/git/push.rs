@@ -1,4 +1,5 @@
-//! Pushes to a remote with a lease: the branch moves only if it is where it was seen, so no one's work is overwritten.
+//! Pushes to a remote with a lease: the branch moves only if it is still at the known commit, so no work is
+//! overwritten.
 //!
 //! Git cannot prompt here. A token reaches it through an inherited in-memory file ([`Login`]), so it is in no argument,
 //! no variable and on no disk. SSH runs in batch mode. Only the protocol of the address is allowed, and redirects are

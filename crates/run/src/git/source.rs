@@ -90,7 +90,7 @@ impl Source {
         let unexpected = || Error::Unexpected { verb: "rev-parse".into() };
         let lines: Vec<&[u8]> = output.stdout.split(|b| *b == b'\n').collect();
         let [format, bare, git_dir, objects, b""] = lines[..] else {
-            // Only a line break in the path leads to more lines.
+            // Only a line break in the path results in more lines.
             return Err(Error::Unsupported { path: found, what: "its path contains a line break".into() });
         };
         let format = match format {
@@ -348,7 +348,7 @@ impl Source {
         Ok(String::from_utf8_lossy(&output.stdout).lines().any(|name| name != own))
     }
 
-    /// Builds a call in this repository, whatever the current directory.
+    /// Builds a call in this repository, independent of the current directory.
     pub(crate) fn call(&self, git: &Git, verb: &str) -> Call {
         git.call(verb).git_dir(&self.git_dir)
     }

@@ -33,7 +33,7 @@ pub enum Uncommitted {
 pub struct Taken {
     /// The commit, or its base if there is nothing uncommitted.
     pub commit: CommitId,
-    /// What is in the checkout but not in the commit, and why.
+    /// Files that are in the checkout but not in the commit, and why.
     pub left_out: Vec<String>,
 }
 
@@ -107,7 +107,8 @@ impl Source {
         Ok(Taken { commit, left_out })
     }
 
-    /// Returns the entries of the index: everything that git would commit, whatever it assumes about the files.
+    /// Returns the entries of the index: everything that git would commit, regardless of its assumptions about the
+    /// files.
     fn entries(&self, git: &Git) -> Result<Vec<Entry>, Error> {
         let output = self.call(git, "ls-files").args(["-z", "--stage", "-v"]).run()?;
         let entry = |row: &[u8]| {

@@ -1,8 +1,8 @@
 //! The harness: runs one leg from claim to handoff, in ten steps (see [`Step`]).
 //!
 //! Guarantee: the leg's whole effect on its task is the one transaction of the handoff. If the harness is killed before
-//! it, the leg becomes `lost`, and the next leg saves what it did to the workspace and resets it. After it, the next
-//! leg is in the store for anyone to take. So the harness may die between any two lines.
+//! it, the leg becomes `lost`, and the next leg saves its changes in the workspace and resets it. After it, the next
+//! leg is in the store and any harness can claim it. So the harness may die between any two lines.
 //!
 //! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here trusts an agent: its report
 //! selects a transition, and the gates decide whether the work counts.
@@ -249,8 +249,8 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
     Ok(task)
 }
 
-/// How long others wait for a usage limit that one leg has found, until one of them looks again. An agent that lies about a limit
-/// holds up no other task for longer.
+/// How long others wait for a usage limit that one leg has found, until one of them tries again. An agent that lies
+/// about a limit delays no other task for longer.
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// Lets legs of the same account wait for a usage limit that this leg has found. On a shared store, other machines may use other

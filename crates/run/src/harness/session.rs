@@ -1,8 +1,8 @@
 //! Decides which earlier conversation an agent continues.
 //!
-//! What an agent has read and thought is paid for. So a fix continues the conversation of the stage it fixes, a retry
-//! that of the last attempt, and a leg that was held or lost its own. A workflow can ask for a new conversation
-//! (`session = "fresh"`); continuing after an interruption does not violate that.
+//! The tokens that an agent spent on reading and thinking are paid. So a fix continues the conversation of the stage it
+//! fixes, a retry that of the last attempt, and a leg that was held or lost its own. A workflow can ask for a new
+//! conversation (`session = "fresh"`); continuing after an interruption does not violate that.
 
 use acquit_core::agent::{AgentEvent, Item, Session};
 use acquit_core::ids::{LegId, Name};

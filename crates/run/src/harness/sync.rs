@@ -35,7 +35,7 @@ pub(super) fn before_leg(
             let onto = onto.parse::<CommitId>().map_err(|error| LegAbort::harness(&error))?;
             return begin_resolving(ctx, job, workspace, onto);
         }
-        // A fix starts from what was rejected.
+        // A fix starts from the rejected work.
         (Purpose::Fix { .. } | Purpose::Merge, _) | (_, Work::Action { .. } | Work::Human { .. }) => false,
         (Purpose::Work | Purpose::Recheck { .. }, Work::Agent(_) | Work::Check) => {
             job.start == job.base || !job.stage.gates.is_empty()
@@ -46,7 +46,7 @@ pub(super) fn before_leg(
     }
     if let Some(upstream) = job.upstream.clone() {
         ready(ctx, job, workspace)?;
-        // Not fatal here: before delivery the forge is asked again, and must answer then.
+        // Not fatal here: delivery fetches again, and then the forge must answer.
         if let Err(missed) = upstream.look(ctx, job, workspace) {
             ctx.notice(
                 Level::Warning,
@@ -107,9 +107,9 @@ pub(super) fn follow(
     Ok(None)
 }
 
-/// Returns the current base branch. If the work goes to a forge, that is the forge's branch, whatever unpushed commits
-/// the user has. Otherwise it is the branch of the user's repository, unless the server that the repository comes from
-/// is ahead of it.
+/// Returns the current base branch. If the work goes to a forge, that is the forge's branch, even if the user has
+/// unpushed commits. Otherwise it is the branch of the user's repository, unless the server that the repository comes
+/// from is ahead of it.
 fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
     if job.upstream.is_none() && job.server.is_none() {
         return job.source.branch_known_at(git, branch, &job.base);

@@ -41,7 +41,7 @@ use crate::workspace::{GUARDRAIL, REFUSED_COMMANDS};
 const ERRORS_SHOWN: u64 = 2_000;
 
 /// How long an agent may keep running after it reported the end of its turn: time to close its connections. Some never
-/// exit, because something that they started still runs.
+/// exit, because a process that they started is still running.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// The agent of a stage.
@@ -376,7 +376,7 @@ pub(super) fn run(
     }
 }
 
-/// Returns the names of the files in which rejected commands are recorded that end the stage.
+/// Returns the names of the files that record rejected commands which end the stage.
 fn refused_commands(job: &Job<'_>) -> &'static [&'static str] {
     let Work::Agent(work) = &job.stage.work else { return &[] };
     match work.refused {
@@ -398,7 +398,7 @@ fn forget_refused(working_tree: &WorkingTree) {
 }
 
 /// Returns what the sandbox needs to know about the commands of a stage, if it lists any and the agent does not refuse
-/// others by itself.
+/// others on its own.
 fn commands(
     job: &Job<'_>,
     agent: &Agent,
@@ -425,7 +425,7 @@ fn commands(
     })
 }
 
-/// Returns the files that belong to a program. Many agents have helper programs beside theirs.
+/// Returns the files that belong to a program. Many agents have helper programs next to theirs.
 fn own_files(program: &Path) -> Vec<PathBuf> {
     let Ok(real) = program.canonicalize() else { return Vec::new() };
     let mut own = package(&real);
@@ -437,8 +437,8 @@ fn own_files(program: &Path) -> Vec<PathBuf> {
     own
 }
 
-/// Returns the folder of the Node.js package that a program belongs to, and those of its builds for single platforms,
-/// which have its name and a suffix. Other packages beside it, such as npm, are not its own.
+/// Returns the folder of the Node.js package that a program belongs to, and those of its platform-specific builds,
+/// which have its name and a suffix. Other packages next to it, such as npm, don't belong to it.
 fn package(program: &Path) -> Vec<PathBuf> {
     let Some(modules) = program.ancestors().filter(|path| path.ends_with("node_modules")).last() else {
         return Vec::new();

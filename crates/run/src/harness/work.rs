@@ -25,14 +25,14 @@ use crate::runtime::LegFolder;
 use crate::workspace::{Leftovers, LockedWorkspace, Rules, SavedAttempt, Work as Collected, Workspace};
 use crate::{mcp, untrusted};
 
-/// How long a leg waits for what an earlier harness left running in the workspace: a git process that outlived its
-/// harness ends on its own, and only a very large checkout takes longer than this.
+/// How long a leg waits for processes that an earlier harness left running in the workspace: a git process that
+/// outlived its harness ends on its own, and only a very large checkout takes longer than this.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Result of a stage's work, before its gates run.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
-    /// What changed, if an agent worked.
+    /// The changes, if an agent worked.
     pub(super) collected: Option<Collected>,
     /// New position of the work, if the leg moved it by other means.
     pub(super) moved: Option<Moved>,
@@ -209,9 +209,10 @@ fn prepare(
     Ok((workspace, saved))
 }
 
-/// Keeps the agent from starting programs that others name in work that no agent of this machine made: what the task began
-/// with, such as a pull request, and what a worker sent. A worker may have checked nothing. An agent that only looks finds the settings of the base. One that writes would deliver them as its own work, so a
-/// person decides.
+/// Keeps the agent from starting programs that others configured in work that no agent of this machine made: the start
+/// of the task, such as a pull request, and data that a worker sent. A worker may have checked nothing. A read-only
+/// agent gets the base's settings. A writing agent would deliver the others' settings as its own work, so a person
+/// decides.
 fn withhold_settings(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -404,7 +405,7 @@ fn read_outcome(
     if let Some(words) = proposed_before(job, &outcome) {
         return Err(LegAbort::failed(kind::OUTCOME, words));
     }
-    // The tree shows whether conflicts are resolved, and only the payload says what was given up.
+    // The tree shows whether conflicts are resolved, but only the payload says which changes were given up.
     let resolves = matches!(job.entry.purpose, Purpose::Resolve { .. });
     if idle && !resolves && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
@@ -470,7 +471,7 @@ fn report(
     };
     let new = |commit: &CommitId, known: &str| (commit.as_str() != known).then(|| commit.to_string());
     let proven = (proof == Proof::Given && failures.is_empty()).then(|| base.to_string());
-    // If a stage started from the base, what an earlier attempt left is not part of the task's work any more.
+    // If a stage started from the base, an earlier attempt is no longer part of the task's work.
     let (tip, base) = (new(&tip, &job.task.tip), new(&base, job.task.base()));
     let learning = outcome
         .summary()

@@ -37,8 +37,8 @@ pub(crate) enum BlockedConnection {
 }
 
 impl BlockedConnection {
-    /// Returns what was blocked, if no connection reached one of `hosts`. A program that reached its hosts failed for
-    /// another reason.
+    /// Returns the blocked connections, if no connection reached one of `hosts`. A program that reached its hosts
+    /// failed for another reason.
     pub(crate) fn of(connections: &[Connection], hosts: &[Host]) -> Option<Self> {
         let reached = |one: &Connection| {
             one.verdict == Verdict::Granted && hosts.iter().any(|host| host.covers(&one.host, one.port))
@@ -128,8 +128,8 @@ impl BlockedConnection {
     }
 }
 
-/// Leaves out connections to hosts that an agent asks for and works without: nobody needs to be asked about them, and they
-/// must not hide what it failed for.
+/// Leaves out connections to hosts that an agent asks for but does not need: no person has to be asked about them, and
+/// they must not hide the cause of a failure.
 pub(crate) fn without_spare(mut connections: Vec<Connection>, spare_hosts: &[&str]) -> Vec<Connection> {
     connections.retain(|one| !spare_hosts.iter().any(|host| one.host.eq_ignore_ascii_case(host)));
     connections

@@ -1,6 +1,6 @@
 //! Limits on cost and time that a person set: for a stage, for a task and for one `acquit run`.
 //!
-//! They count from the last time that a person approved what was spent, so approving grants the same amount again. They
+//! They count from the last time that a person approved the spending, so approving grants the same amount again. They
 //! are enforced while the agent runs, as far as it reports its usage: some agents report it only at the end, and some
 //! have no price.
 

@@ -25,7 +25,7 @@ pub(crate) struct Ran {
     pub(crate) passed: bool,
     /// How it ended, as text.
     pub(crate) ended: String,
-    /// Its exit code, if it ended by itself.
+    /// Its exit code, if it exited.
     pub(crate) code: Option<i32>,
     /// Why it was stopped early, if it was.
     pub(crate) cut_short: Option<CutShort>,

@@ -16,17 +16,17 @@ use crate::pause::pause;
 use crate::runtime::Runtime;
 use crate::secrets::Redactor;
 
-/// Renewals per lease: so many that a short outage of the store loses no leg.
+/// Renewals per lease: enough that a short outage of the store loses no leg.
 const HEARTBEATS: u32 = 10;
 
-/// How often to check for a cancellation. A person who cancels waits this long.
+/// Poll interval for a cancellation. A person who cancels waits this long.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// An agent whose harness cannot reach the store is ended when this part of the lease is left, 30 seconds: time to end
 /// its whole process tree before another machine takes the leg.
 const MARGIN: u32 = 10;
 
-/// How long to wait before a call that an unavailable store did not answer is made again.
+/// Delay before repeating a call that an unavailable store did not answer.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// State of a running leg: its claim, events that are not yet written, the time of its current step.
@@ -50,7 +50,7 @@ pub(crate) struct LegContext<'a> {
     /// The current step. What ends the leg early is attributed to it.
     pub(crate) under_way: Step,
     step_began: Instant,
-    /// How long its lease lasts.
+    /// Duration of its lease.
     pub(crate) lease: Duration,
     /// Time of the last request for the lease.
     beat: Duration,

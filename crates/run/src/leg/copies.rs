@@ -75,7 +75,7 @@ impl Copies {
         Ok(Self(all))
     }
 
-    /// Returns a key of their content. A change leads to another layer.
+    /// Returns a key of their content. A change results in another layer.
     pub(crate) fn key(&self, workspace: &LockedWorkspace) -> Vec<String> {
         let one = |(copied, bytes, mode): &(Copied, Vec<u8>, Mode)| {
             format!("{} {} {}", copied.to, mode.bits(), workspace.hash(bytes))

@@ -1,10 +1,10 @@
 //! The base branch at a plain git server: a host that is not known to be a forge.
 //!
-//! Nothing is delivered there. What a workflow would publish ends on a branch of the user's repository, and people take
-//! it from there. They will apply it to the branch that others see, which the user may not have fetched for a while. So
-//! the branch is fetched before a leg, with the same hardened fetch, limits and private ref as for a forge
+//! Nothing is delivered there. Work that a workflow would publish ends on a branch of the user's repository, and people
+//! take it from there. They will apply it to the shared branch, which the user may not have fetched for a while. So the
+//! branch is fetched before a leg, with the same hardened fetch, limits and private ref as for a forge
 //! ([`super::upstream`]). It counts if it contains all of the user's own branch. If the server does not answer, the leg
-//! logs a warning and continues with what is known.
+//! logs a warning and continues with the known state.
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! The part of a manifest that setup reads.
 //!
-//! A project without a lock file lists its manifest instead: `package.json`, `pyproject.toml`, `Cargo.toml`. Manifests also hold
-//! scripts and settings of linters and test runners. A change of those needs no other dependencies, so it needs no setup of its
-//! own, and no network.
+//! A project without a lock file lists its manifest instead: `package.json`, `pyproject.toml`, `Cargo.toml`. Manifests
+//! also contain scripts and settings of linters and test runners. A change of those needs no other dependencies, so it
+//! needs no new setup and no network.
 
 use serde_json::Value as Json;
 use toml::Value as Toml;

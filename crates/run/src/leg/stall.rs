@@ -16,7 +16,7 @@ use crate::turn_summary::{ReportedFault, TurnSummary};
 
 /// Interval between reads of the proxy's log.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long an agent may retry what only a person can change. Renewing an expired login takes less.
+/// How long an agent may retry an error that only a person can fix. Renewing an expired login takes less.
 const RETRIES: Duration = Duration::from_secs(4);
 /// How long an agent may take to exit after it gave up for such a reason. Some spend seconds on loading a runtime
 /// before they exit.
@@ -59,7 +59,7 @@ pub(crate) struct StallDetector {
     /// Since when it retries without a request to the proxy.
     unreached: Option<Instant>,
     allowance: Allowance,
-    /// Files in which rejected commands are recorded that end the leg.
+    /// Files that record rejected commands which end the leg.
     refused_commands: Vec<PathBuf>,
 }
 
@@ -155,7 +155,7 @@ impl StallDetector {
 /// Maximum length of a recorded command.
 const NOTE: u64 = 300;
 
-/// Returns what a hook in the agent's sandbox recorded. The agent can write there too, so use it only as text.
+/// Returns a hook's record from the agent's sandbox. The agent can write there too, so use it only as text.
 fn refused_command(noted: &std::path::Path) -> Option<String> {
     noted.symlink_metadata().ok()?;
     let text = crate::untrusted::text(noted, NOTE).ok().flatten().unwrap_or_default();

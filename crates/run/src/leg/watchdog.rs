@@ -1,9 +1,9 @@
 //! Ends the harness if the store does not answer until the lease is almost over.
 //!
-//! A store that refuses is noticed at once, and its agent is ended in time. But a connection can stay open and silent for
-//! good: a proxy hangs, a host is paused. The thread that waits for the answer is then the one that would end the agent,
-//! and another worker would start the leg a second time. So a thread of its own watches the calls. It ends the whole
-//! process: its programs end with it, and whoever claims the leg next continues from the last commit, as after a crash.
+//! If a store refuses, the harness notices at once and ends its agent in time. But a connection can stay open and
+//! silent for good: a proxy hangs, a host is paused. Then the thread that would end the agent waits for the answer, and
+//! another worker would start the leg a second time. So a separate thread watches the calls. It ends the whole process:
+//! its programs end with it, and the next claimer of the leg continues from the last commit, as after a crash.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use crate::pause::pause;
 /// refused.
 const MARGIN: u32 = 20;
 
-/// How often to look in a lease: every 5 seconds.
+/// Number of checks per lease: one every 5 seconds.
 const LOOKS: u32 = 60;
 
 /// The part of the lease that a call must have been waiting: 10 seconds. After a machine has slept, all of them look
@@ -25,7 +25,7 @@ const PATIENCE: u32 = 30;
 /// Stack of the thread, which only compares numbers.
 const STACK: usize = 64 * 1024;
 
-/// What the watching thread sees of a leg. Times are those of the caller's clock.
+/// The watching thread's view of a leg. Times are those of the caller's clock.
 #[derive(Debug, Default)]
 struct Seen {
     /// Milliseconds at the last renewal of the lease.
@@ -81,7 +81,7 @@ fn watch(
     now: fn() -> Duration,
     end: fn(),
 ) {
-    // The number of calls at the last change, and when that was seen, by a clock that stands while the machine sleeps.
+    // The number of calls at the last change, and its time, by a clock that stops while the machine sleeps.
     let mut last = (0, Instant::now());
     loop {
         pause(look);
@@ -147,7 +147,7 @@ mod tests {
                 renewed.renewed(now());
             }
         });
-        // Nothing is asked: the leg is at work.
+        // No call is pending: the leg is working.
         pause(20 * STEP);
         assert!(!ENDED.load(Ordering::SeqCst));
     }

@@ -25,7 +25,7 @@ pub(crate) const TREE: &str = "/acquit/tree";
 pub(crate) struct WorkingTree {
     /// The tree, as the program sees it.
     pub(crate) tree: PathBuf,
-    /// What programs wrote there, on this machine.
+    /// Files that programs wrote there, on this machine.
     pub(crate) written: PathBuf,
     /// The committed files, on this machine. Equal to `written` if programs work in them directly.
     pub(crate) committed: PathBuf,
@@ -44,7 +44,7 @@ pub(crate) struct WorkingTree {
 struct Passing(Vec<PathBuf>);
 
 impl WorkingTree {
-    /// The workspace as the agent left it: to read, not to run programs in.
+    /// Returns the workspace as the agent left it: for reading, not for running programs.
     pub(crate) fn of(workspace: &LockedWorkspace) -> Self {
         Self::plain(workspace.tree(), workspace)
     }
@@ -62,7 +62,7 @@ impl WorkingTree {
         }
     }
 
-    /// The workspace for an agent: over the output of setup for its start commit.
+    /// Returns the workspace for an agent: on top of the output of setup for its start commit.
     pub(crate) fn of_agent(
         ctx: &mut LegContext<'_>,
         job: &Job<'_>,
@@ -168,7 +168,7 @@ impl WorkingTree {
 impl Drop for Passing {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // What cannot be removed goes with the task.
+            // If it cannot be removed, it is removed with the task.
             let _ = remove_folder(folder);
         }
     }

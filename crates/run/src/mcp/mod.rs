@@ -38,7 +38,7 @@ pub use tools::NAMES as TOOLS;
 pub const VERB: &str = "mcp";
 
 /// Returns how an agent starts the server for a leg whose [`Brief`] is in this file. Everything is in the arguments,
-/// because agents start servers with environments of their own.
+/// because agents choose the environment of their servers.
 pub fn server(helper: &Path, brief: &Path) -> Server {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     Server { program: text(helper), args: vec![VERB.to_owned(), text(brief)], env: BTreeMap::new() }

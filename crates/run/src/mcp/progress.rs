@@ -26,7 +26,8 @@ pub(super) struct Note {
     pub(super) percent: Option<u8>,
 }
 
-/// Appends a message, for the server. A flood is not an error: the agent is told to continue without.
+/// Appends a message, for the server. Too many messages are not an error: the reply tells the agent to continue
+/// without.
 pub(super) fn add(path: &Path, note: &Note) -> io::Result<String> {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
     if file.metadata()?.len() > FILE_LIMIT {

@@ -1,5 +1,5 @@
-//! The protocol: one message per line, one answer per request, in order. The server waits for nothing but the agent's
-//! next message, and ends when there is none.
+//! The protocol: one message per line, one answer per request, in order. The server waits only for the agent's next
+//! message, and ends when its input ends.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -45,7 +45,7 @@ pub(super) fn cut(text: &str, limit: usize, size: impl Fn(char) -> usize) -> Str
 
 #[cfg(test)]
 mod tests {
-    //! What the services accept, as they document it: Slack's reference of blocks, Discord's OpenAPI description of
+    //! The documented formats of the services: Slack's reference of blocks, Discord's OpenAPI description of
     //! webhooks, and the schema of adaptive cards with the limit of Teams.
 
     use proptest::prelude::*;

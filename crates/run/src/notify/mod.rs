@@ -1,9 +1,10 @@
 //! Sends messages of the outbox to people, through the configured channel.
 //!
-//! A message is sent at least once. The sender may die after sending and before recording that, so each channel has a
-//! way to recognize a duplicate: ntfy replaces a message with the same sequence id, a webhook has the message's key in
-//! a header, a file and a page hold each report under its key, and mail has the same message id. Slack, Discord and
-//! Teams have no such thing: a message may arrive there twice. Errors contain no secrets and no addresses with one.
+//! A message is sent at least once. The sender may die after sending and before recording that, so most channels have
+//! a way to recognize a duplicate: ntfy replaces a message with the same sequence id, a webhook has the message's key
+//! in a header, a file and a page contain each report under its key, and mail has the same message id. Slack, Discord
+//! and Teams have no such feature: a message may arrive there twice. Errors contain no secrets and no addresses with
+//! one.
 
 mod confluence;
 mod desktop;
@@ -101,10 +102,10 @@ impl Notice {
     }
 }
 
-/// Event name of a message that replaces a question, because somebody answered it.
+/// Event name of a message that replaces a question, because someone answered it.
 pub const ANSWERED: &str = "answered";
 
-/// Creates the messages that replace a question, one for each channel that was told of it and can replace a message.
+/// Creates the messages that replace a question, one for each channel that got it and can replace a message.
 pub fn updates(config: &Config, project: &str, key: &str, notice: &Notice, now: Timestamp) -> Vec<Message> {
     let mut all = messages(config, project, Told::NeedsPerson, key, notice, now, None);
     all.retain(|message| {
@@ -220,7 +221,7 @@ pub fn deliver(runtime: &Runtime, config: &Config, top: &Path, letter: &Letter) 
     Delivery::Again { error: words, after: asked.unwrap_or_default().max(wait(letter.attempts)).min(LONGEST) }
 }
 
-/// Returns all paths that writing a report file uses: the file itself, and what a killed writer may leave.
+/// Returns all paths that writing a report file uses: the file itself, and files that a killed writer may leave.
 pub(crate) fn written(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), file::new(path)]
 }

@@ -21,7 +21,7 @@ impl Send for Ntfy {
             "message": acquit_core::agent::shorten(&notice.text, TEXT),
             "markdown": true,
             "priority": match notice.replaces {
-                // What is settled makes no sound.
+                // An answered question makes no sound.
                 Some(_) => 1,
                 None if notice.is_urgent() => 4,
                 None => 3,

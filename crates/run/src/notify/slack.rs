@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::incoming::{self, LABEL, TITLE, cut};
 use super::{Envelope, Error, Notice, Secrets, Send};
 
-/// Maximum length of the text, which stands with the title in a section. Slack refuses a message with a section of more
+/// Maximum length of the text, which is in one section with the title. Slack refuses a message with a section of more
 /// than 3,000 characters.
 const TEXT: usize = 3_000 - TITLE - "**\n".len();
 
@@ -16,7 +16,7 @@ impl Send for Slack {
     }
 }
 
-/// Returns the message. Links have a section of their own, so that a long text does not leave them out.
+/// Returns the message. Links are in a separate section, so that a long text does not push them out.
 pub(super) fn body(notice: &Notice) -> Value {
     let title = inert(&cut(&notice.title, TITLE, size));
     let section = |text: String| json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } });

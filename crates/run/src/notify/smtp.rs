@@ -65,7 +65,7 @@ pub(super) fn send(email: &Email, password: Option<&Secret>, message: &str) -> R
     }
     server.say("DATA", 354)?;
     server.say(&format!("{message}\r\n."), 250)?;
-    // The server has accepted the message, whatever it answers now.
+    // The server has accepted the message; its reply to this does not matter.
     let _ = server.say("QUIT", 221);
     Ok(())
 }

@@ -47,7 +47,7 @@ pub(super) fn body(notice: &Notice) -> Value {
     })
 }
 
-/// Returns the most bytes that a character takes in JSON.
+/// Returns the maximum number of bytes that a character takes in JSON.
 fn size(one: char) -> usize {
     match one {
         '"' | '\\' | '\n' | '\r' | '\t' => 4,

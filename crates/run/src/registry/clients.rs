@@ -1,5 +1,5 @@
-//! What sandboxed programs see of the user's client configuration: registries, mirrors and certificates, but no
-//! credentials.
+//! The part of the user's client configuration that sandboxed programs see: registries, mirrors and certificates, but
+//! no credentials.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

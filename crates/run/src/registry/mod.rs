@@ -47,7 +47,7 @@ pub enum Manager {
 pub struct Server {
     /// Host.
     pub host: Host,
-    /// What names it: `default of npm`, `~/.npmrc`, `PIP_INDEX_URL`.
+    /// Its source: `default of npm`, `~/.npmrc`, `PIP_INDEX_URL`.
     pub origin: String,
     /// Who names it.
     pub by: By,

@@ -1,4 +1,4 @@
-//! Which servers follow from which configuration.
+//! The servers that result from each configuration.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

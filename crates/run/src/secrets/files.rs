@@ -2,7 +2,7 @@
 //! secret.
 //!
 //! The files are untrusted, so symlinks are not followed and only regular files are read. A file that cannot be
-//! redacted is removed, so that no one finds the secret in it.
+//! redacted is removed, because it may contain the secret.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -113,7 +113,7 @@ impl Redactor {
     }
 }
 
-/// What was checked so far.
+/// The files that were already checked.
 #[derive(Default)]
 struct Seen {
     files: usize,

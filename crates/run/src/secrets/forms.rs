@@ -1,4 +1,4 @@
-//! The forms in which programs print a value: as it is, and in the usual encodings.
+//! The forms in which programs print a value: unchanged, and in the usual encodings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -102,8 +102,8 @@ fn percent(value: &[u8], untouched: &[u8], case: Case, letters: Letters) -> Vec<
     out
 }
 
-/// Base64 of a text that contains the value somewhere: at each of the three offsets its inner characters are the same,
-/// whatever comes before and after. At the end of a text, the last character and the padding are known as well.
+/// Base64 of a text that contains the value somewhere: at each of the three offsets, its inner characters don't depend
+/// on the text around it. At the end of a text, the last character and the padding are known as well.
 fn base64(value: &[u8], alphabet: &[u8; 64], forms: &mut BTreeSet<Vec<u8>>) {
     for offset in 0..3 {
         let mut padded = vec![0; offset];

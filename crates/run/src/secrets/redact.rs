@@ -181,7 +181,7 @@ impl<'r> Matcher<'r> {
         self.0.find(bytes)
     }
 
-    /// Returns how many of the last bytes may be the beginning of a form.
+    /// Returns the number of last bytes that may be the beginning of a form.
     pub(super) fn unfinished(self, bytes: &[u8]) -> usize {
         let most = bytes.len().min(self.0.longest - 1);
         (1..=most).rev().find(|count| self.begins(&bytes[bytes.len() - count..])).unwrap_or(0)

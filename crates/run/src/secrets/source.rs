@@ -20,7 +20,7 @@ use super::{LONGEST, SHORTEST, Secret};
 use crate::process::{self, Call, Exit, Guard, Spawner};
 use acquit_sandbox::environment::Environment;
 
-/// Timeout of a command. A person may have to unlock a password manager, but nobody sits at the screen all night.
+/// Timeout of a command. A person may have to unlock a password manager, but at night there is no one to do it.
 const COMMAND_LIMIT: Duration = Duration::from_mins(1);
 
 /// Maximum length of a failed command's message to show.

@@ -27,7 +27,7 @@ impl Stream {
         self.redactor.knows_none()
     }
 
-    /// Returns how many secrets were replaced so far.
+    /// Returns the number of replaced secrets so far.
     pub fn replaced(&self) -> u64 {
         self.replaced
     }
@@ -42,7 +42,7 @@ impl Stream {
         self.go_on(bytes, out, End::Open);
     }
 
-    /// Ends the stream: what was held back cannot be a beginning any more.
+    /// Ends the stream: held-back bytes can no longer be the beginning of a form.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.go_on(&[], out, End::Reached);
     }

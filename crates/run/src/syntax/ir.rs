@@ -33,7 +33,7 @@ pub(super) enum Kind {
     Loop,
     /// The body, then handlers.
     Try,
-    /// The body; the string is what it catches.
+    /// The body; the string is the caught type.
     Handler(String),
     /// `with`: the items, and the body as the last child.
     With,

@@ -10,7 +10,7 @@ use super::snapshot::{Skip, Snapshot, too_deep};
 use super::{Error, LockedWorkspace, Workspace};
 use crate::git::{CommitId, Identity, ObjectFormat, alternates};
 
-/// What an agent left at `work/.git`.
+/// The kind of entry that an agent left at `work/.git`.
 #[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum AgentGit {
     /// Nothing, or something that is not a directory.
@@ -242,7 +242,7 @@ fn other_commits(
         });
     }
     texts.push(head.to_owned());
-    // A ref that leads to another one has no commit of its own.
+    // A symbolic ref has no commit of its own.
     let ids = texts.iter().filter(|text| !text.starts_with("ref:")).map(|text| text.parse().ok());
     let others: Option<BTreeSet<CommitId>> = ids.collect();
     Ok(others.filter(|others| others.len() <= MOST))
@@ -265,7 +265,7 @@ fn packed_refs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 fn loose_refs(root: &Path) -> Option<Vec<String>> {
     // Refs are a few directories deep. Git did not create anything deeper.
     const DEEPEST: usize = 16;
-    // No one works with more, and reading them all would only take time.
+    // No one uses more, and reading them all would only take time.
     const MOST: usize = 100_000;
     let mut names = Vec::new();
     let mut folders = vec![("refs".to_owned(), 0)];

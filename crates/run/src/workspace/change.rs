@@ -9,7 +9,7 @@ use crate::git::{Commit, CommitId};
 /// Limit for rename detection: git compares every file with every other one and gives up beyond this number.
 const RENAMES: &str = "-l2000";
 
-/// How much context of the changed files to read.
+/// How much of the changed files to read around changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
     /// Only the changed lines.
@@ -148,7 +148,7 @@ impl LockedWorkspace {
     }
 }
 
-/// Options for the format that [`Diff`] parses, whatever the configuration says.
+/// Options for the format that [`Diff`] parses, independent of the configuration.
 const FORM: [&str; 10] = [
     "--no-ext-diff",
     "--no-textconv",

@@ -1,6 +1,6 @@
 //! Locks the index of a user's checkout with `index.lock`, as git does, while the checkout follows its branch.
 //!
-//! A killed git leaves its lock behind, and nothing tells whose it was. So acquit takes the lock itself: `index.lock`
+//! A killed git leaves its lock behind, and nothing shows whose it was. So acquit takes the lock itself: `index.lock`
 //! is a hard link to a file of acquit's own, which stays locked as long as the holder lives. Git works on a copy, which
 //! then replaces the index with one rename. The next holder removes the lock of a dead one. A lock of another git stays
 //! and is reported.

@@ -93,7 +93,7 @@ impl Listed<'_> {
 }
 
 impl LockedWorkspace {
-    /// Collects the work of the agent of `leg`. The agent must have ended, so that nothing writes to the tree any more.
+    /// Collects the work of the agent of `leg`. The agent must have ended, so that the tree no longer changes.
     pub fn collect(&self, leg: &str, keep: Leftovers) -> Result<Work, Error> {
         let not_prepared = || Error::NotPrepared { path: self.dir.clone() };
         let mut state = self.load()?.filter(|s| s.facts.resetting.is_none()).ok_or_else(not_prepared)?;
@@ -372,8 +372,8 @@ impl LockedWorkspace {
     }
 }
 
-/// Parses the line ` 2 files changed, 3 insertions(+), 1 deletion(-)`, in which git leaves out zeros, and which it
-/// prints among others. No such line means no change.
+/// Parses the line ` 2 files changed, 3 insertions(+), 1 deletion(-)` among other output; git leaves out zeros in it.
+/// No such line means no change.
 pub(super) fn read_stats(output: &[u8]) -> DiffStats {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().find(|line| line.starts_with(' ') && line.contains(" changed"));

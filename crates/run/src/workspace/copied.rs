@@ -1,9 +1,9 @@
 //! Copies committed files from the agent's tree to the checkout for gates, without starting git.
 //!
 //! After a leg without commits of the agent, the agent's tree has the files of the commit, and the harness's index has
-//! their ids. An agent wrote to that tree, so nothing in it is trusted: a file is copied only if **its content has the id
-//! that the commit names**, and is read without following a symlink. Modes and paths come from the index. (Whatever an
-//! agent touched was hashed by git before, when the work was collected, and git rejects colliding content.)
+//! their ids. An agent wrote to that tree, so nothing in it is trusted: a file is copied only if **its content has the
+//! id that the commit names**, and is read without following a symlink. Modes and paths come from the index. (When the
+//! work was collected, git hashed every file that an agent touched, and git rejects colliding content.)
 //!
 //! This gives what git checks out only if git converts nothing. So for a commit with attributes or submodules, and for
 //! everything that does not fit, the caller lets git do it.
@@ -93,7 +93,7 @@ impl LockedWorkspace {
     }
 }
 
-/// Returns whether git writes such a file as it is stored, below directories of its own.
+/// Returns whether git writes such a file unchanged, with separate parent directories.
 fn is_plain(path: &[u8], mode: u32) -> bool {
     let named = |part: &[u8], name: &str| part.eq_ignore_ascii_case(name.as_bytes());
     matches!(mode, FILE | PROGRAM | LINK)

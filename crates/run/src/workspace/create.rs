@@ -14,8 +14,8 @@ impl LockedWorkspace {
         self.marker().exists()
     }
 
-    /// Creates the harness's repository and the tree, removing whatever a killed predecessor left. No agent has worked
-    /// here before the marker is written, so there is nothing to save.
+    /// Creates the harness's repository and the tree, removing everything that a killed predecessor left. No agent has
+    /// worked here before the marker is written, so there is nothing to save.
     pub(super) fn create(&self, start: &CommitId) -> Result<(), Error> {
         let git = self.git_dir();
         for left in [

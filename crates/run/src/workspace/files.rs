@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// What is at a path that someone else wrote.
+/// The kind of entry at a path that someone else wrote.
 pub(super) enum Found {
     /// The path does not exist.
     Absent,
@@ -65,7 +65,7 @@ fn odd_or_absent(error: Errno) -> Option<Found> {
     }
 }
 
-/// Removes whatever is at `path`. Removes a symlink itself, not its target. A missing path is not an error.
+/// Removes the entry at `path`, of any kind. Removes a symlink itself, not its target. A missing path is not an error.
 pub(super) fn remove(path: &Path) -> Result<(), Error> {
     untrusted::remove(path).map_err(|e| Error::io("remove", path, e))
 }

@@ -15,8 +15,8 @@ use std::path::Path;
 const OWN_FOLDER: &str = ".acquit";
 
 /// Files and directories of a project from which coding agents start programs on their own (hooks, tool servers,
-/// plugins, test commands, commands in front matter or in the text of a skill), without a decision of the model. The
-/// agent of the next stage would run what one stage commits there, with its own secrets.
+/// plugins, test commands, commands in front matter or in the text of a skill), without a decision of the model. If one
+/// stage commits such a file, the agent of the next stage would run it with its own secrets.
 const AGENT_SETTINGS: &[&str] = &[
     ".mcp.json",
     ".claude",
@@ -53,13 +53,13 @@ const AGENT_SETTINGS: &[&str] = &[
     ".aider.model.settings.yml",
 ];
 
-/// What in these directories is text for the model and nothing else.
+/// Files in these directories that are only text for the model.
 const AGENT_TEXTS: &[&str] =
     &[".claude/CLAUDE.md", ".claude/agent-memory", ".claude/output-styles", ".claude/rules"];
 
 /// Directory that Claude Code also reads in folders below the top, when it works on a file there.
 const NESTED: &str = ".claude";
-/// What it takes from there: skills, subagents and commands can have hooks, tool servers and commands.
+/// Entries that it uses there: skills, subagents and commands can have hooks, tool servers and commands.
 const IN_NESTED: &[&str] = &["skills", "agents", "commands", "plugins"];
 
 /// The rules of one task.
@@ -75,13 +75,13 @@ pub struct Rules {
     pub protected: Vec<String>,
     /// Files of the project that agents of the task load when they start, in addition to their settings.
     pub loaded: Vec<String>,
-    /// Paths that links in the place of settings lead to. The workspace looks for them in its tree.
+    /// Targets of links in place of settings. The workspace finds them in its tree.
     pub linked: Vec<Vec<u8>>,
 }
 
 impl Rules {
-    /// Returns whether agents must not touch this branch. The task's own branch is never protected, whatever the
-    /// patterns say.
+    /// Returns whether agents must not touch this branch. The task's own branch is never protected, even if a pattern
+    /// matches it.
     pub fn protects(&self, branch: &str, own: &str) -> bool {
         let fits = |pattern: &str| match pattern.strip_suffix('*') {
             Some(start) => branch.starts_with(start),
@@ -127,7 +127,7 @@ impl Rules {
     }
 
     /// Returns the refs of the base branch in the agent's repository: of its only remote, and a local branch. Without
-    /// the local one, git would refuse to push it in words of its own, before it asks any hook.
+    /// the local one, git would refuse the push with its own message, before it runs any hook.
     pub(super) fn base_refs(&self, own: &str) -> Vec<(String, &CommitId)> {
         let (Some(base), Some(commit)) = (self.base.as_deref(), self.base_commit.as_ref()) else {
             return Vec::new();
@@ -173,7 +173,7 @@ impl Rules {
         if is_below(path, OWN_FOLDER.as_bytes()) {
             return Some("what is in .acquit/ belongs to acquit and the project's owner");
         }
-        // A symlink in place of a parent directory could lead to settings as well.
+        // A symlink in place of a parent directory could point to settings as well.
         let is_settings = |guarded: &str| {
             let guarded = guarded.as_bytes();
             is_below(path, guarded) || is_below(guarded, path)
@@ -204,7 +204,7 @@ impl Rules {
     }
 }
 
-/// Returns whether a path is, or leads to, what an agent takes from a directory of settings below the top.
+/// Returns whether a path is, or is a parent of, something that an agent uses from a nested settings directory.
 fn is_nested(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     while parts.any(|part| part.eq_ignore_ascii_case(NESTED.as_bytes())) {
@@ -286,7 +286,7 @@ esac
 exit 0
 ";
 
-/// What both do about the protected branch in `$ref`.
+/// Shared by both: refuses changes of the protected branch in `$ref`.
 const REFUSE: &str = r#"echo "acquit: ${ref#refs/heads/} is a protected branch: do not create, move or check it out." >&2
         echo "acquit: stay on your own branch; acquit delivers what is on it." >&2
         echo "it tried to create, move or check out the protected branch ${ref#refs/heads/}" >"$(git rev-parse --git-dir)/acquit-guardrail"

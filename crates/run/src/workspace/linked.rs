@@ -1,4 +1,4 @@
-//! Files that settings of coding agents lead to by a symlink, such as `.claude/skills -> ../shared/skills`. Agents start
+//! Targets of symlinks in the settings of coding agents, such as `.claude/skills -> ../shared/skills`. Agents start
 //! programs from these as well, so they are guarded like the settings.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,7 +11,7 @@ use super::{LockedWorkspace, Rules};
 const MOST_LINKS: usize = 8;
 
 impl LockedWorkspace {
-    /// Returns the rules of the task, with what guarded links of this tree lead to.
+    /// Returns the rules of the task, including the targets of guarded links in this tree.
     pub(super) fn rules_in(&self, tree: &Snapshot) -> Option<Rules> {
         let mut rules = self.rules.clone()?;
         for _ in 0..MOST_LINKS {
@@ -33,7 +33,7 @@ impl LockedWorkspace {
     }
 }
 
-/// Returns where a relative link in the tree leads to, if it stays in the tree.
+/// Returns the target of a relative link in the tree, if it stays in the tree.
 fn inside(link: &Path, target: &Path) -> Option<Vec<u8>> {
     let mut path = link.parent()?.to_owned();
     for part in target.components() {

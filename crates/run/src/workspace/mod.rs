@@ -129,7 +129,8 @@ pub struct SavedAttempt {
     pub reference: String,
     /// Commit that the ref points to.
     pub commit: CommitId,
-    /// What could not become part of the commit and was moved aside: repositories inside the tree, a damaged `.git`.
+    /// Content that could not become part of the commit and was moved aside: repositories inside the tree, a damaged
+    /// `.git`.
     pub kept: Vec<PathBuf>,
 }
 
@@ -216,7 +217,7 @@ impl Workspace {
         Ok(shown.map_err(Error::git("show what the work changed"))?.stdout)
     }
 
-    /// Returns the object directories that the agent must be able to read, besides its own.
+    /// Returns the object directories that the agent must be able to read, in addition to its own.
     pub fn borrowed_objects(&self) -> Vec<PathBuf> {
         let mut all = self.source_objects.clone();
         all.push(self.git_dir().join("objects"));

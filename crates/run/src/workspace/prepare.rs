@@ -14,7 +14,7 @@ use crate::git::{CommitId, is_ref_component, is_ref_name};
 pub struct Prepared {
     /// Whether the workspace was created.
     pub created: bool,
-    /// What an earlier attempt left, moved out of the tree.
+    /// The changes of an earlier attempt, moved out of the tree.
     pub saved: Option<SavedAttempt>,
     /// Notes about this tree for a person.
     pub notes: Vec<String>,

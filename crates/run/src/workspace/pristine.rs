@@ -97,8 +97,8 @@ impl LockedWorkspace {
         Ok(text.split('\0').filter(is_asked_for).collect::<Vec<&str>>().join("\n"))
     }
 
-    /// Returns the rows of a commit's top directory, each with the id of what it names. Commits with the same rows have
-    /// the same files.
+    /// Returns the entries of a commit's top directory, each with its object id. Commits with the same entries have the
+    /// same files.
     pub(crate) fn top_of(&self, commit: &CommitId) -> Result<Vec<String>, Error> {
         let output = self
             .call("ls-tree")

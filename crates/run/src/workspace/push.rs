@@ -1,4 +1,4 @@
-//! Pushes finished work to a remote from the harness's own repository, whose settings nobody else can write.
+//! Pushes finished work to a remote from the harness's own repository, whose settings only acquit can write.
 
 use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, PushWay, Pushed, is_ref_name};

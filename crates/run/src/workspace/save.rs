@@ -27,7 +27,7 @@ pub(super) enum Files<'a> {
 }
 
 impl LockedWorkspace {
-    /// Lists the tree. `None` if it is not a directory any more or too deep to read.
+    /// Lists the tree. `None` if it is no longer a directory or too deep to read.
     pub(super) fn look_at_tree(&self) -> Result<Option<Snapshot>, Error> {
         let tree = self.tree();
         match std::fs::symlink_metadata(&tree) {
@@ -71,7 +71,7 @@ impl LockedWorkspace {
             let marked = self.index_of_touched(before, &tree.rows)?;
             let call = |call: Call| call.arg("--all").index(marked.as_ref().unwrap_or(&index));
             if let Ok(done) = self.commit(parent, message, author, newest, call) {
-                // With nothing to commit, git leaves the copy as it was: younger than it is.
+                // With nothing to commit, git leaves the copy unchanged, with the later time that we set.
                 if let Some(marked) = marked.filter(|_| done.0 != *parent) {
                     std::fs::rename(&marked, &index).map_err(|e| Error::io("write", &index, e))?;
                 }
@@ -137,7 +137,7 @@ impl LockedWorkspace {
             .input(message);
         let output = more(call).run_any().map_err(Error::git("commit what is in the tree"))?;
         let head = self.head()?;
-        // With nothing to commit, git exits with 1 and leaves HEAD as it was.
+        // With nothing to commit, git exits with 1 and does not move HEAD.
         if output.code == Some(0) || (output.code == Some(1) && output.stderr.is_empty() && head == *parent) {
             let stats = if head == *parent { DiffStats::default() } else { read_stats(&output.stdout) };
             return Ok((head, stats));

@@ -34,7 +34,7 @@ pub struct Scratch<'w> {
     dir: PathBuf,
     /// The commit or tree that it currently shows.
     shown: std::cell::RefCell<Option<CommitId>>,
-    /// The commit or tree, and the head, as they were asked for.
+    /// The requested commit or tree, and the head.
     asked: std::cell::RefCell<Option<(String, CommitId)>>,
     setup: SharedLayer,
     /// Lock files of the last setup in this tree.
@@ -68,7 +68,7 @@ impl Stored {
     }
 }
 
-/// What a file becomes in a composed tree.
+/// The change to a file in a composed tree.
 #[derive(Clone, Debug)]
 pub enum Become {
     /// The stored version.
@@ -90,7 +90,7 @@ impl LockedWorkspace {
         self.scratch_in(self.dir.join(BESIDE).join(name))
     }
 
-    /// Removes what is left of the trees from [`Self::beside`].
+    /// Removes leftovers of the trees from [`Self::beside`].
     pub fn clear_beside(&self) -> Result<(), Error> {
         files::remove(&self.dir.join(BESIDE))
     }
@@ -256,8 +256,8 @@ impl Scratch<'_> {
         self.uncover_setup()
     }
 
-    /// Removes what programs of the last state wrote over and beside the files of setup, so that the next state finds
-    /// what setup installed.
+    /// Removes the files that programs of the last state wrote over and next to the files of setup, so that the next
+    /// state finds the output of setup.
     fn uncover_setup(&self) -> Result<(), Error> {
         let Some(layer) = self.setup.borrow().as_ref().map(|layer| layer.tree()) else { return Ok(()) };
         let tracked = self.files()?;
@@ -331,7 +331,7 @@ impl Scratch<'_> {
         files::remove(&index)?;
         let call = |verb: &str| self.of.call(verb).index(&index);
         call("read-tree").arg(base.as_str()).run().map_err(Error::git(doing))?;
-        // Process removals first, so that a file can take the place of a directory.
+        // Process removals first, so that a file can replace a directory.
         let gone = files.iter().filter(|(_, to)| matches!(to, Become::Gone));
         let mut lines: Vec<u8> = Vec::new();
         for (path, _) in gone {

@@ -12,10 +12,10 @@ use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::CommitId;
 use crate::secrets::{Redactor, Stream};
 
-/// Size of the objects to read in one call: half of what a call may print, so that none is truncated.
+/// Size of the objects to read in one call: half of a call's maximum output, so that none is truncated.
 const BATCH: u64 = 32 << 20;
 
-/// Maximum number of objects per call, whatever their sizes.
+/// Maximum number of objects per call, regardless of their sizes.
 const BATCH_OBJECTS: usize = 10_000;
 
 /// A secret that was found.

@@ -1,5 +1,5 @@
-//! Excludes the output of setup from the work. Git ignores it in the agent's repository and in ours, whatever the
-//! project's ignore files say. Also tracks whether setup must run again in the working tree, where there are no
+//! Excludes the output of setup from the work. Git ignores it in the agent's repository and in ours, regardless of
+//! the project's ignore files. Also tracks whether setup must run again in the working tree, where there are no
 //! overlays.
 
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ impl LockedWorkspace {
         files::write(&self.dir.join("setup"), key.as_bytes())
     }
 
-    /// Makes git ignore what a setup layer has beyond the files of the head commit.
+    /// Makes git ignore the files of a setup layer that are not in the head commit.
     pub(crate) fn ignore_layer(&self, layer: &Path) -> Result<(), Error> {
         // The rules for one layer never change, so don't make an agent's leg wait for them again.
         let mark = self.git_dir().join("acquit-ignored");

@@ -12,7 +12,7 @@ use crate::git::CommitId;
 /// Limit for the new and changed files of one leg together. Forges reject files of 100 MiB; even vendored toolchains
 /// stay below this.
 const MOST_BYTES: u64 = 512 << 20;
-/// Filters out small blobs, so that only larger ones are asked for their size.
+/// Filters out small blobs, so that only larger ones need a lookup of their size.
 const SMALL_BLOB: &str = "--filter=blob:limit=1m";
 
 impl LockedWorkspace {

@@ -36,7 +36,7 @@ pub(super) enum Skip {
     Nothing,
 }
 
-/// The listing, and what was found while making it.
+/// The listing, and facts found while making it.
 pub(super) struct Snapshot {
     /// One row per entry, in a fixed order.
     pub(super) rows: Vec<u8>,
@@ -150,7 +150,8 @@ impl Walk {
         for name in names {
             let stat = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => stat,
-                // Removed since it was listed. Whatever removed it is still running, and the next listing will differ.
+                // Removed since it was listed. The process that removed it is still running, and the next listing will
+                // differ.
                 Err(Errno::NOENT) => continue,
                 Err(e) => return Err(e.into()),
             };

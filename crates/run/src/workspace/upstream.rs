@@ -1,4 +1,4 @@
-//! Fetches the base branch of a remote. Its commits go through the harness's own repository, whose settings nobody else
+//! Fetches the base branch of a remote. Its commits go through the harness's own repository, whose settings only acquit
 //! can write, into the user's repository, under a ref of acquit's own. No branch and no checkout of the user moves.
 
 use super::transfer::Check;

@@ -1,5 +1,5 @@
-//! Decides which addresses a host name may resolve to. Whoever runs a name's DNS controls where it points, and may
-//! work with the agent: an allowed name could point to the machine, its network or the cloud's metadata service.
+//! Decides which addresses a host name may resolve to. The owner of a name's DNS controls its addresses, and may work
+//! with the agent: an allowed name could point to the machine, its network or the cloud's metadata service.
 //!
 //! So a name may resolve to public addresses only. An address that is not public must be listed itself.
 

@@ -15,15 +15,15 @@ use super::relay::{self, Upward};
 use super::request::{self, Malformed, Request, Scan};
 use super::{Limits, Outside, Permit, Role};
 
-/// The largest request head. Servers usually accept 8 KiB.
+/// Maximum size of a request head. Servers usually accept 8 KiB.
 const HEAD: usize = 16 * 1024;
 /// Time for the client to read an error response and close the connection.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// The most that is read from a client after its response.
 const DRAINED: usize = 256 * 1024;
-/// How many addresses of a name to try.
+/// Maximum number of addresses of a name to try.
 const MOST_ADDRESSES: u32 = 8;
-/// Stack size of a DNS lookup thread: the system's resolver loads modules of its own.
+/// Stack size of a DNS lookup thread: the system's resolver loads modules.
 const LOOKUP_STACK: usize = 512 * 1024;
 
 /// Status of an error response.

@@ -137,7 +137,7 @@ struct State {
     next: u64,
 }
 
-/// What to log about a connection attempt.
+/// The log entry of a connection attempt.
 pub struct Opening<'a> {
     /// The host; empty if unknown.
     pub host: &'a str,

@@ -2,8 +2,8 @@
 //! everything.
 //!
 //! The listening sockets were created inside the namespace and stay there. The process that accepts on them runs
-//! outside and connects from there. So a program inside reaches the listed hosts and nothing else, whatever it does:
-//! no other socket leads out. Clients are hostile: every size, number and wait has a limit in [`Limits`].
+//! outside and connects from there. So a program inside can only reach the listed hosts: no other socket connects
+//! outside. Clients are hostile: every size, number and wait has a limit in [`Limits`].
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -37,17 +37,17 @@ pub use variables::variables;
 pub struct Listener {
     /// The socket.
     pub socket: TcpListener,
-    /// What it offers to clients.
+    /// The service that it offers to clients.
     pub role: Role,
 }
 
-/// What a socket offers to its clients.
+/// The service of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An HTTP proxy.
     Proxy,
-    /// A connection to this host, as if it listened there itself: for services on the machine's loopback, which
-    /// programs do not look for behind a proxy. The host must be listed like any other.
+    /// A connection to this host, as if it listened there itself: for services on the machine's loopback, for which
+    /// programs don't use a proxy. The host must be listed like any other.
     Forward(Host),
 }
 

@@ -1,5 +1,5 @@
-//! Parses the head of a proxy request, strictly. The client is hostile, so reject whatever two parsers could
-//! understand differently.
+//! Parses the head of a proxy request, strictly. The client is hostile, so everything that two parsers could
+//! understand differently is rejected.
 
 use super::name::Target;
 
@@ -149,7 +149,8 @@ fn number(text: &[u8]) -> Option<u64> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-/// Writes the head for the server. The URL decides the host, whatever the Host header said. Closes after one request.
+/// Writes the head for the server. The URL decides the host, and the Host header is ignored. Closes after one
+/// request.
 fn rewritten(method: &str, path: &str, to: &Target, headers: &[Header]) -> Result<Vec<u8>, Malformed> {
     /// Hop-by-hop headers. `transfer-encoding` is one too, but the body is passed on unchanged.
     const ONE_HOP: [&str; 9] = [

@@ -4,8 +4,7 @@
 /// Returns the variables for a proxy at this port of the loopback.
 ///
 /// Java reads none of them. `JAVA_TOOL_OPTIONS` would work, but makes every JVM print a line to stderr, which breaks
-/// tests that compare output. Maven and Gradle have variables of their own; for others, set it in the agent's
-/// variables.
+/// tests that compare output. Maven and Gradle have separate variables; for others, set it in the agent's variables.
 pub fn variables(port: u16) -> Vec<(String, String)> {
     /// Hosts inside the namespace, which need no proxy.
     const INSIDE: &str = "localhost,127.0.0.1,::1";

@@ -140,7 +140,8 @@ fn find(call: &Call) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::ProgramMissing { program: call.program.clone().into() })
 }
 
-/// The kernel returns ENOENT for a missing program and for a missing working directory. Finds out which it was.
+/// The kernel returns ENOENT for a missing program and for a missing working directory. Finds out which of them is
+/// missing.
 fn blame(call: &Call, program: PathBuf, source: io::Error) -> Error {
     if let Err(source) = std::fs::read_dir(&call.cwd) {
         return Error::Cwd { path: call.cwd.clone(), source };
@@ -173,7 +174,7 @@ struct Streams {
     stderr: Option<OwnedFd>,
 }
 
-/// One of the two pipes, and what was read from it. `pipe` is `None` after end of file.
+/// One of the two pipes, and the data read from it. `pipe` is `None` after end of file.
 struct Stream {
     pipe: Option<File>,
     bytes: Vec<u8>,

@@ -67,7 +67,7 @@ pub enum Error {
         program: PathBuf,
         /// The step that failed.
         step: Step,
-        /// What the step worked on, such as a path. May be empty.
+        /// Subject of the step, such as a path. May be empty.
         about: String,
         /// The kernel's error.
         #[source]
@@ -108,7 +108,7 @@ pub enum Error {
     Unkillable {
         /// Its pid.
         pid: i32,
-        /// How long we waited.
+        /// Duration of the wait.
         limit: Duration,
     },
 }

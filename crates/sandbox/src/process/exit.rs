@@ -135,7 +135,7 @@ pub enum Refusal {
 pub struct Ended {
     /// Why it ended.
     pub exit: Exit,
-    /// How many processes the program left running. They were killed; counted in a pid namespace only.
+    /// Number of processes that the program left running. They were killed; counted in a pid namespace only.
     pub left: u32,
     /// Bytes of output reported to the watcher.
     pub output_bytes: u64,

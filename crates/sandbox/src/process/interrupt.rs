@@ -19,7 +19,7 @@ impl Interrupt {
         Ok(Self(count))
     }
 
-    /// Returns how many of these signals arrived.
+    /// Returns the number of these signals that arrived.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

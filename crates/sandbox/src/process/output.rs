@@ -1,8 +1,8 @@
 //! Output files: creates them, passes them to the program, and tails them.
 //!
 //! Reports every byte up to the limit once and in order, with one exception: a program can truncate its own output
-//! file (`echo … > /dev/stderr` in a shell does). What was read before has been reported; reading continues at the
-//! new start.
+//! file (`echo … > /dev/stderr` in a shell does). Data read before that has been reported; reading continues at
+//! the new start.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;

@@ -10,7 +10,7 @@ pub(super) struct Stat {
     pub(super) parent: i32,
     /// Start time in clock ticks since boot.
     pub(super) start: u64,
-    /// Where its stack begins. 0 if this process may not know it.
+    /// Start of its stack. 0 if this process has no permission to read it.
     pub(super) stack: u64,
 }
 

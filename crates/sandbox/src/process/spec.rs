@@ -1,4 +1,4 @@
-//! What to run, as a plain value that can be built, logged and compared before anything starts.
+//! The program to run, as a plain value that can be built, logged and compared before anything starts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ pub struct Spec {
     pub env: Vec<(OsString, OsString)>,
     /// Standard input.
     pub stdin: Stdin,
-    /// Where stdout goes, and from where it is tailed.
+    /// Destination of stdout, from which it is also tailed.
     pub stdout: Stdout,
-    /// Where stderr goes.
+    /// Destination of stderr.
     pub stderr: Stderr,
     /// When to stop it.
     pub limits: Limits,
@@ -46,7 +46,7 @@ pub enum Stdout {
     Append(PathBuf),
 }
 
-/// Where stderr goes.
+/// Destination of stderr.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stderr {
     /// To the same file as stdout, in the order of writing.

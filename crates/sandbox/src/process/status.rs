@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::exit::{Containment, Refusal};
 use super::walls::Missing;
 
-/// What the helper was doing when it failed.
+/// The helper's step when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Parsing its arguments.

@@ -16,7 +16,7 @@ use super::error::Error;
 /// Time for the kernel to empty a namespace, or for the helper to kill orphans, before the helper itself is killed.
 pub(super) const FORCE_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a killed process may hang in the kernel before we give up.
+/// How long a killed process may hang in the kernel before the wait ends.
 pub(super) const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// A process tree. Dropping it before it is reaped kills it.

@@ -21,17 +21,17 @@ use super::spec::{Limits, Spec};
 use super::tree::Tree;
 use super::walls::Missing;
 
-/// The longest time between two calls of [`Watcher::tick`]: short enough that cancelling feels immediate.
+/// Maximum time between two calls of [`Watcher::tick`]: short enough that cancelling feels immediate.
 pub const TICK: Duration = Duration::from_millis(250);
 
 /// Pause before polling again after output. Doubles with every poll that finds nothing.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// The longest pause between two polls. Output after a silence appears without a noticeable delay, at the cost of ten
+/// Maximum pause between two polls. Output after a silence appears without a noticeable delay, at the cost of ten
 /// short wakeups per second.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest single sleep, so that no timeout is too large for the kernel.
+/// Maximum length of a single sleep, so that no timeout is too large for the kernel.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 
 /// How far a program may exceed its output limit before it is killed without grace: one that keeps writing at disk
@@ -160,7 +160,7 @@ struct Course {
     last_output: Instant,
     last_tick: Instant,
     pause: Duration,
-    /// How long to sleep, unless the program ends.
+    /// Time to sleep, unless the program ends.
     sleep: Duration,
     ended_at: Option<Instant>,
 }

@@ -21,7 +21,7 @@ use super::view::{View, is_in};
 use super::{Entry, Policy, Reach, What};
 use crate::environment::{Environment, expand};
 
-/// What a program of a leg needs in addition.
+/// Additional needs of a program of a leg.
 pub struct Surroundings<'a> {
     /// The project's configuration.
     pub config: &'a Config,
@@ -41,7 +41,7 @@ pub struct Surroundings<'a> {
     pub read: &'a [PathBuf],
     /// Its credential files.
     pub login: &'a [String],
-    /// Files to place in its home under these names, whatever the user has there.
+    /// Files to place in its home under these names, replacing the user's.
     pub placed: &'a [(PathBuf, PathBuf)],
     /// Caches that the project's setup filled, laid out as in a home: visible in the home and in the user's caches,
     /// read-only.
@@ -173,7 +173,7 @@ fn show_toolchain(
     setup: Option<&Path>,
 ) -> io::Result<()> {
     let home = private.home;
-    // Tools keep locks and similar files beside their caches. A directory in the home is writable anyway.
+    // Tools keep locks and similar files next to their caches. A directory in the home is writable anyway.
     let root = &toolchain.root;
     if toolchain.is_written_beside(home) {
         let written = aside.folder(&beside(root))?;
@@ -198,8 +198,8 @@ fn show_toolchain(
             continue;
         }
         let (whole, upper) = match (&private.real_home, &place) {
-            // Setup's directory is usually in the home, and the kernel refuses a layer inside of another. So with setup,
-            // each cache is a layer of its own.
+            // Setup's directory is usually in the home, and the kernel refuses nested layers. So with setup, each cache
+            // is a separate layer.
             (home, Some(place)) if setup.is_none() && is_plainly_in(home, place) => {
                 (Some(home.clone()), "over".to_owned())
             }
@@ -236,9 +236,9 @@ const OUTSIDE: &str = "outside";
 
 /// A cache that is not in its default place.
 pub struct MovedCache {
-    /// Where the writes of a program are, relative to the directory for its writes.
+    /// Paths of a program's writes, relative to the directory for its writes.
     pub written: Vec<PathBuf>,
-    /// Where to keep what setup wrote, relative to the directory with setup's home, named `home`.
+    /// Path of setup's output, relative to the directory with setup's home, named `home`.
     pub kept: PathBuf,
 }
 
@@ -276,7 +276,7 @@ fn over(cache: &Path) -> String {
     format!("over{}", flat(cache))
 }
 
-/// Returns the name of the directory for what programs write beside the caches of a toolchain.
+/// Returns the name of the directory for files that programs write next to the caches of a toolchain.
 fn beside(root: &Path) -> String {
     format!("root{}", flat(root))
 }
@@ -294,7 +294,7 @@ impl<'a> Private<'a> {
         Self { home, real_home: real(home), real_own: real(own) }
     }
 
-    /// Returns whether a path is, or leads to, the home, acquit's directory, or credentials.
+    /// Returns whether a path is, or contains, the home, acquit's directory, or credentials.
     fn is_at(&self, place: &Path) -> bool {
         let place = real(place);
         let overlaps = |secret: &Path| secret.starts_with(&place) || place.starts_with(secret);

@@ -16,9 +16,9 @@ pub struct Ability {
     pub name: String,
     /// Whether the machine has it.
     pub state: State,
-    /// What needs it.
+    /// The feature that needs it.
     pub need: Need,
-    /// What happens without it; empty if it is there.
+    /// The consequence if it is missing; empty if it is available.
     pub consequence: String,
     /// How to get it.
     pub mend: Option<String>,
@@ -34,7 +34,7 @@ pub enum State {
     No(String),
 }
 
-/// What needs an ability.
+/// The feature that needs an ability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {

@@ -1,8 +1,8 @@
-//! The policy: what a program sees and may write, which hosts it reaches, and its resource limits. A plain value,
-//! separate from the mechanisms that enforce it.
+//! The policy: the paths that a program sees and may write, the hosts it reaches, and its resource limits. A plain
+//! value, separate from the mechanisms that enforce it.
 //!
-//! It is written to a file beside the program's output, so that a person can read it, and can run a shell in the same
-//! sandbox: `acquit sandbox --policy <file> -- sh`.
+//! It is written to a file next to the program's output, so that a person can read it, and can run a shell in the
+//! same sandbox: `acquit sandbox --policy <file> -- sh`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The proxy's port on the program's loopback. The program has this network to itself, so any uncommon port works.
 pub const PROXY_PORT: u16 = 47_128;
 
-/// What a program may do.
+/// The rights of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -29,8 +29,8 @@ pub struct Policy {
     pub commands: Option<Commands>,
 }
 
-/// The commands that a program may run. What a command runs in turn is not restricted, and neither is what a shell
-/// does by itself.
+/// The commands that a program may run. Programs started by a command are not restricted, and neither are a shell's
+/// builtins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commands {
@@ -46,13 +46,13 @@ pub struct Commands {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Where the program sees it. Absolute, without `..`.
+    /// Path in the sandbox. Absolute, without `..`.
     pub at: PathBuf,
-    /// What it sees there.
+    /// Content of the path.
     pub what: What,
 }
 
-/// What is at a path. A missing source is skipped, unless it must be writable.
+/// The content of a path. A missing source is skipped, unless it must be writable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -70,8 +70,8 @@ pub enum What {
         /// The directory to overlay: this one or a parent. Only this path of it is shown. One overlay for many paths
         /// costs as much as for one.
         whole: PathBuf,
-        /// Receives the writes; one for each `whole`. The kernel needs a directory with the same name plus `.work`
-        /// beside it.
+        /// Receives the writes; one for each `whole`. The kernel needs a directory next to it with the same name plus
+        /// `.work`.
         upper: PathBuf,
     },
     /// Several directories of the machine, merged. Writes go to another directory, and none of them changes.
@@ -80,7 +80,7 @@ pub enum What {
         lower: Vec<PathBuf>,
         /// The part of them to show, as a relative path; empty for all.
         inside: PathBuf,
-        /// Receives the writes. The kernel needs a directory with the same name plus `.work` beside it.
+        /// Receives the writes. The kernel needs a directory next to it with the same name plus `.work`.
         upper: PathBuf,
     },
     /// An empty, writable directory in memory.

@@ -1,6 +1,6 @@
 //! Shows programs outside the system directories: those in `PATH`, and others that a leg starts by path.
 //!
-//! A program rarely stands alone. `bin/node` needs `lib` beside it, a link in `~/.local/bin` points to a version in
+//! A program rarely works alone. `bin/node` needs `lib` next to it, a link in `~/.local/bin` points to a version in
 //! `~/.local/share`, a script in `node_modules/.bin` needs the packages. So follow symlinks, and show what a program
 //! needs according to the kind of its location. Never show the directory that merely contains it: that may be a
 //! checkout with an `.env`, or `~/Documents`.
@@ -20,12 +20,12 @@ const PREFIX: [&str; 8] = ["bin", "sbin", "lib", "lib64", "libexec", "include", 
 /// The file that marks a Python virtual environment. Such a directory counts as an installation anywhere, also in a
 /// checkout.
 const ENVIRONMENT: &str = "pyvenv.cfg";
-/// Directories of a version manager: what it puts into `PATH`, and the versions that those programs start.
+/// Directories of a version manager: its `PATH` directory, and the versions that those programs start.
 const SHIMS: &str = "shims";
 const VERSIONS: &str = "versions";
 /// The directory of Node.js packages.
 const MODULES: &str = "node_modules";
-/// How many entries of a directory to inspect. More than any directory of programs has.
+/// Maximum number of entries of a directory to inspect. More than any directory of programs has.
 const MOST: usize = 4_000;
 
 /// Adds programs to a view.
@@ -96,7 +96,7 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Shows a program with what it needs.
+    /// Shows a program and the files it needs.
     pub(super) fn program(&mut self, program: &Path) {
         let Some(real) = self.view.show(program, What::Read) else { return };
         if is_system(&real) {
@@ -121,7 +121,7 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Shows what belongs to programs beside a `bin` directory.
+    /// Shows the files that belong to programs next to a `bin` directory.
     fn prefix(&mut self, bin: &Path) {
         let Some(prefix) = bin.parent() else { return };
         // A home has a `bin` and much else. The shared parts of `~/.local` are listed with the toolchains.
@@ -187,7 +187,7 @@ fn is_shims(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == SHIMS) && versions.is_some_and(|folder| folder.is_dir())
 }
 
-/// Returns whether a `bin` belongs to an installation: most have libraries or manuals beside it, a project has
+/// Returns whether a `bin` belongs to an installation: most have libraries or manuals next to it, a project has
 /// sources.
 fn looks_like_a_prefix(folder: &Path) -> bool {
     ["lib", "lib64", "libexec", "share", "include"].iter().any(|name| folder.join(name).is_dir())
@@ -201,7 +201,7 @@ fn is_program(file: &Path) -> bool {
 /// them, because packages of one project are side by side.
 fn modules(program: &Path) -> Option<PathBuf> {
     let outermost = program.ancestors().filter(|folder| folder.ends_with(MODULES)).last()?;
-    // pnpm keeps packages in `.pnpm`, beside or in the outermost `node_modules`.
+    // pnpm keeps packages in `.pnpm`, next to or in the outermost `node_modules`.
     if let Some(store) = program.ancestors().filter(|folder| folder.ends_with(".pnpm")).last() {
         return Some(if store.starts_with(outermost) { outermost } else { store }.to_owned());
     }
@@ -256,7 +256,7 @@ mod tests {
         let expected: Vec<Entry> = beside.into_iter().chain(linked.clone()).collect();
         assert_eq!(shown(&home, &[], &path), expected);
 
-        // So is the directory of shims of a version manager, as long as it has nothing but programs.
+        // So is the shims directory of a version manager, as long as it contains only programs.
         fs::create_dir(pyenv.join("versions")).expect("a folder");
         let whole: Vec<Entry> = [Entry::read(&shims)].into_iter().chain(linked.clone()).collect();
         assert_eq!(shown(&home, &[], &path), whole);

@@ -1,4 +1,5 @@
-//! What programs need of the system: directories with programs and libraries, and single files of `/etc`.
+//! The parts of the system that programs need: directories with programs and libraries, and single files of
+//! `/etc`.
 
 /// Directories with programs and libraries on known systems. No daemon keeps state in them.
 pub(super) const SYSTEM: &[&str] = &[
@@ -22,8 +23,8 @@ pub(super) const SYSTEM: &[&str] = &[
 /// Paths in these that are configuration, not programs.
 pub(super) const SYSTEM_HIDDEN: &[&str] = &["/usr/local/etc", "/usr/etc", "/opt/acquit"];
 
-/// What programs read in `/etc`: name resolution, users, time zones, certificates, libraries, and settings of
-/// languages and shells. Files that are not listed do not exist in the sandbox, so it never shows a service's
+/// Files in `/etc` that programs read: name resolution, users, time zones, certificates, libraries, and
+/// settings of languages and shells. Unlisted files don't exist in the sandbox, so it never shows a service's
 /// configuration.
 pub(super) const ETC: &[&str] = &[
     // Libraries and alternatives.

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Where a tool keeps its programs and caches.
+/// Locations of a tool's programs and caches.
 #[derive(Debug)]
 pub struct Layout {
     /// The tool's name.
@@ -172,7 +172,7 @@ impl Toolchain {
         self.layout.cached.iter().map(|name| self.place(name))
     }
 
-    /// Returns whether programs write beside its caches, to a directory outside the home: locks and caches that do not
+    /// Returns whether programs write next to its caches, to a directory outside the home: locks and caches that don't
     /// exist yet.
     pub(super) fn is_written_beside(&self, home: &Path) -> bool {
         let cached = self.layout.cached;

@@ -17,10 +17,10 @@ const PROC: &str = "/proc";
 /// The entries so far.
 pub(super) struct View {
     pub(super) entries: Vec<Entry>,
-    /// Directories that sandboxed programs write to. Follow no symlink in them: a planted one would show the next
-    /// program whatever the last one chose.
+    /// Directories that sandboxed programs write to. Symlinks in them are not followed: with a planted one, the last
+    /// program would choose what the next one sees.
     written: Vec<PathBuf>,
-    /// Where the symlinks among the paths that were resolved so far point to. Most paths share their parents.
+    /// Targets of the symlinks among the paths resolved so far. Most paths share their parents.
     links: HashMap<PathBuf, Option<PathBuf>>,
 }
 
@@ -126,7 +126,7 @@ impl View {
         let mut rest = plain(place);
         while let Some(name) = rest.pop() {
             let next = real.join(&name);
-            // The sandbox has a `/proc` with symlinks of its own, such as the one that `/etc/mtab` leads to.
+            // The sandbox has its own `/proc` with its own symlinks, such as the target of `/etc/mtab`.
             if is_in(&next, Path::new(PROC)) {
                 real = next;
                 continue;

@@ -12,7 +12,7 @@ pub enum Rule {
     Checks,
 }
 
-/// What prevents a merge.
+/// The obstacle to a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Against {
     /// It is merged or closed.

@@ -429,7 +429,7 @@ impl Shared {
         }
     }
 
-    /// Returns who pushes: nobody, or a user with or without write access.
+    /// Returns who pushes: an anonymous caller, or a user with or without write access.
     fn basic(&self, raw: &Raw) -> backend::Who {
         let Some(value) = raw.header("authorization").and_then(|value| value.strip_prefix("Basic ")) else {
             return backend::Who::Nobody;

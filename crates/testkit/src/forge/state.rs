@@ -174,7 +174,7 @@ impl Call<'_> {
         list.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
-    /// Returns how many commits a branch is ahead of another, in the same project or another.
+    /// Returns the number of commits by which a branch is ahead of another, in the same project or another.
     pub(super) fn ahead(&self, project: &str, base: &str, source: &str, head: &str) -> usize {
         let bare = self.shared.repository(source);
         let Some(base) = self.shared.commit(project, base) else { return 0 };

@@ -125,7 +125,7 @@ struct Edit {
     all: bool,
 }
 
-/// What an agent left in the workspace in files that git ignores.
+/// Files that an agent left in the workspace and that git ignores.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Left {

@@ -39,7 +39,7 @@ pub struct Judged {
     pub said: Vec<Said>,
     /// Why it could not run.
     pub trouble: Option<String>,
-    /// How long it took, in milliseconds, with everything around the gates.
+    /// Duration in milliseconds, including everything around the gates.
     #[serde(default)]
     pub took: u64,
 }
@@ -53,7 +53,7 @@ pub struct Said {
     pub objects: bool,
     /// Its reason.
     pub why: String,
-    /// How long its commands took, in milliseconds.
+    /// Total duration of its commands, in milliseconds.
     #[serde(default)]
     pub took: u64,
 }

@@ -19,7 +19,7 @@ pub const JUNIT: &str = "/usr/share/java/junit-platform-console-standalone.jar";
 /// Folders of system programs. Those of the user, such as a newer git, come first.
 const SYSTEM: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
-/// The agent that makes the change: each state of the tree is a folder, with the commit message beside it.
+/// The agent that makes the change: each state of the tree is a folder, with the commit message next to it.
 const AGENT: &str = r#"
 set -e
 for state in "$1"/change/*/; do

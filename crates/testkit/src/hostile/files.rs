@@ -314,7 +314,7 @@ fn write_store(world: &World, tried: &mut Tried) {
     }
 }
 
-/// Writes to outside folders that the view may replace with empty ones of its own: nothing must arrive.
+/// Writes to outside folders that the view may replace with empty ones: nothing must arrive.
 fn write_view(world: &World, tried: &mut Tried) {
     let own =
         std::env::var_os("ACQUIT_OUTPUT").map(PathBuf::from).and_then(|out| out.parent().map(Path::to_owned));

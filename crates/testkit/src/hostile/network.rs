@@ -30,7 +30,7 @@ pub(super) const ATTACKS: &[Attack] = &[
 /// Timeout for an answer. Documentation addresses never answer, so it always elapses there.
 const ANSWER: Duration = Duration::from_millis(300);
 
-/// An address that belongs to nobody.
+/// An address without an owner.
 const NOWHERE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const NOWHERE6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 /// The metadata address of clouds. Attacks only look up a route to it: see [`metadata`].

@@ -61,7 +61,7 @@ fn listen(folder: &Path) -> io::Result<String> {
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 let _ = stream.set_read_timeout(Some(PATIENCE));
-                // Answer before any request, so that the visitor has proof and nobody waits.
+                // Answer before any request, so that the visitor has proof and nothing blocks.
                 let _ = stream.write_all(b"welcome\n");
                 let log = log.clone();
                 thread::spawn(move || {

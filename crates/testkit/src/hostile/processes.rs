@@ -35,7 +35,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("raise-limits", "raises its own limits", raise),
 ];
 
-/// How long a survivor lives: long enough to be seen, and it ends by itself.
+/// Lifetime of a survivor: long enough to be seen, and then it exits.
 const AFTERLIFE: Duration = Duration::from_secs(40);
 
 fn targets(world: &World) -> Vec<i32> {
@@ -136,7 +136,7 @@ fn ptrace(world: &World, tried: &mut Tried) {
                 let _ =
                     call(libc::SYS_ptrace, &mut [Arg::N(DETACH), Arg::N(pid.into()), Arg::N(0), Arg::N(0)]);
             }
-            // It may trace what it started itself; a tracer of pid 1 controls everything.
+            // It may trace processes that it started; a tracer of pid 1 controls everything.
             if pid == 1 || pid == world.pid("victim") {
                 tried.way(&format!("{name} {pid}"), got);
             }

@@ -1,7 +1,7 @@
 //! Misuses the only way out under `model`: the proxy, found through the environment as any tool does.
 //!
 //! Names end in `.invalid` or are loopback and documentation addresses, so that a proxy that lets them through reaches
-//! nobody.
+//! no host.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -206,7 +206,7 @@ fn flood(world: &World, tried: &mut Tried) {
         let held: Vec<TcpStream> = (0..MANY).map_while(|_| open().ok()).collect();
         let count = held.len();
         drop(held);
-        // What counts is that the proxy still works for the next client.
+        // The proxy must still work for the next client.
         let after = connect(&format!("127.0.0.1:{}", world.port("listed")));
         match after {
             Ok(_) => _ = tried.way("held", Err::<&str, _>(io::Error::from_raw_os_error(libc::EMFILE))),

@@ -165,7 +165,7 @@ fn shadow(_: &World, tried: &mut Tried) {
         ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/sudoers", "/etc/ssh/ssh_host_ed25519_key"]
     {
         if file == "/etc/shadow" || Path::new(file).exists() {
-            // An empty file is in place of a hidden one.
+            // An empty file replaces a hidden one.
             let read = fs::read(file).and_then(|text| match text.len() {
                 0 => Err(std::io::Error::from_raw_os_error(libc::EACCES)),
                 length => Ok(length),
@@ -181,7 +181,7 @@ fn other_homes(world: &World, tried: &mut Tried) {
     let own = world.path("root");
     for home in homes.iter().filter(|home| !own.starts_with(home)) {
         let found = fs::read_dir(home).and_then(|mut entries| {
-            // An empty folder is in place of a hidden home.
+            // An empty folder replaces a hidden home.
             entries.next().map(|_| "listed").ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
         });
         tried.way(&home.to_string_lossy(), found);

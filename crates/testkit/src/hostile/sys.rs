@@ -30,7 +30,7 @@ pub(super) fn call(number: c_long, args: &mut [Arg<'_>]) -> io::Result<i64> {
             Arg::B(bytes) => bytes.as_mut_ptr() as c_long,
         };
     }
-    // SAFETY: pointers are to values that outlive the call; the attack passes their lengths beside them.
+    // SAFETY: pointers are to values that outlive the call; the attack passes their lengths separately.
     let got = unsafe { libc::syscall(number, raw[0], raw[1], raw[2], raw[3], raw[4], raw[5]) };
     if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got) }
 }

@@ -1,11 +1,11 @@
-//! What the attacker knows about the world outside: paths, numbers, addresses, in a file of `key=value` lines.
+//! The attacker's knowledge of the world outside: paths, numbers, addresses, in a file of `key=value` lines.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Prefix of all canaries. An attacker prints only canaries of what it reads.
+/// Prefix of all canaries. An attacker prints only canaries of the files that it reads.
 pub const MARK: &str = "CANARY-";
 
 /// Number of bytes that an attacker reads of a file.

@@ -87,7 +87,7 @@ impl Shared {
         drop(self.ending.wait_timeout_while(ended, limit, |ended| !*ended));
     }
 
-    /// Records a request. Returns how often its step was requested before.
+    /// Records a request. Returns the number of earlier requests of its step.
     fn keep(&self, request: Request) -> usize {
         let mut kept = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let before = kept.iter().filter(|other| other.step.is_some() && other.step == request.step).count();

@@ -1,7 +1,7 @@
 //! TLS on loopback, in front of a plain server.
 //!
-//! The CA certificate, its certificate for 127.0.0.1 and the key of that are beside this file. They are for tests:
-//! nothing else trusts them, and the CA's own key was discarded.
+//! The CA certificate, its certificate for 127.0.0.1 and the key of that are next to this file. They are for
+//! tests: nothing else trusts them, and the CA's own key was discarded.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -15,10 +15,10 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, Server
 
 /// Timeout for either side.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often to poll the plain side while the other is silent.
+/// Interval for polling the plain side while the other is silent.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A port on which the server behind is reachable through TLS. It stays open until the test process ends.
+/// A port that makes a server reachable through TLS. It stays open until the test process ends.
 pub struct Front {
     address: SocketAddr,
 }

@@ -29,7 +29,7 @@ impl Limiter {
         Self { rate, full: Mutex::new(HashMap::new()) }
     }
 
-    /// Takes one request from a caller's bucket, or returns how long to wait.
+    /// Takes one request from a caller's bucket, or returns the time to wait.
     pub fn take(&self, caller: &str, now: Instant) -> Result<(), Duration> {
         let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
         if full.len() >= MOST {

@@ -20,7 +20,7 @@ const MOST: usize = 1_000;
 /// Maximum length of a name.
 const NAME: usize = 40;
 
-/// What a caller may do. Each role includes the ones before it.
+/// The rights of a caller. Each role includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -120,7 +120,7 @@ impl Tokens {
         let written = fs::metadata(&self.path).and_then(|about| about.modified()).ok();
         let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if read.0 != written || written.is_none() {
-            // A file that cannot be read admits nobody.
+            // With an unreadable file, no token is valid.
             *read = (written, self.list().unwrap_or_default());
         }
         read.1.clone()
@@ -212,7 +212,7 @@ mod tests {
         for name in ["", "a b", "A", "a\n", &"a".repeat(41)] {
             assert!(matches!(tokens.add(name, Role::Viewer, Timestamp(1)), Err(Error::Name)), "{name}");
         }
-        // A broken file admits nobody.
+        // With a broken file, no token is valid.
         tokens.add("x", Role::Admin, Timestamp(1)).unwrap();
         fs::write(files.tokens(), "{").unwrap();
         assert!(server.current().is_empty() && tokens.add("y", Role::Admin, Timestamp(1)).is_err());

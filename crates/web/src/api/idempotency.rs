@@ -22,7 +22,7 @@ use crate::access::{Files, hex};
 
 /// Maximum length of a key.
 pub const LONGEST: usize = 255;
-/// How long a key is kept.
+/// Lifetime of a key.
 const LIFE: Duration = Duration::from_hours(24);
 /// Maximum file size to read. Large enough for a full task.
 const FILE: u64 = 16 * 1024 * 1024;
@@ -143,7 +143,7 @@ fn sweep(files: &Files, now: Timestamp) {
 mod tests {
     use super::*;
 
-    /// The time at which the files are written.
+    /// Returns the time at which the files are written.
     fn now() -> Timestamp {
         let file = tempfile::NamedTempFile::new().unwrap();
         let written = file.as_file().metadata().unwrap().modified().unwrap();

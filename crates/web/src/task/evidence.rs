@@ -1,4 +1,4 @@
-//! Claims of agents beside the verdicts of gates, with the evidence of each verdict.
+//! Claims of agents next to the verdicts of gates, with the evidence of each verdict.
 
 use acquit_core::gate::{Evidence, Finding, Verdict, Weight};
 use acquit_core::leg::Ending;
@@ -25,7 +25,7 @@ pub(super) fn gates(view: &View<'_>) -> Markup {
     }
 }
 
-/// Renders a line for each judged leg: what the agent claimed, and what was shown.
+/// Renders a line for each judged leg: the agent's claim, and the proven result.
 fn by_leg(view: &View<'_>) -> Markup {
     let mut judged: Vec<u32> = view.history.verdicts.iter().map(|(leg, _)| *leg).collect();
     judged.dedup();
@@ -96,7 +96,7 @@ fn gate(verdict: &Verdict, open: bool) -> Markup {
 /// Summarizes the findings of a gate in a few words.
 fn headline(evidence: &Evidence, ended: &str) -> String {
     let failing = evidence.failing().count();
-    // What rejects comes first: tests that turned green prove nothing then.
+    // Rejections come first: tests that turned green prove nothing then.
     if failing > 0 {
         return words::count(failing + evidence.more as usize, "finding");
     }

@@ -81,7 +81,7 @@ pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -
             }
         }
     };
-    // Legs stand in their order, around the one that is open.
+    // Legs are in order, around the open one.
     let open = spoken.map_or(u32::MAX, |leg| leg.id.number);
     html! {
         section #transcript .panel aria-labelledby="tr-h" {

@@ -451,7 +451,7 @@ fn by_name(name: &str) -> Option<ModelFailure> {
     }))
 }
 
-/// Reports tool results. The rest of what the model is told is not news.
+/// Reports tool results. Other messages to the model are not reported.
 fn user(record: &Record<'_>, said: &mut Vec<AgentEvent>) {
     let Some(message) = json::part::<Message<'_>>(record.message) else { return };
     for block in json::parts::<Block<'_>>(message.content) {

@@ -53,7 +53,7 @@ pub(super) const FACTS: Facts = Facts {
     parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-/// Tools that outlast a turn or leave the workspace. No one is there when they return.
+/// Tools that outlast a turn or leave the workspace. After the turn, nothing receives their results.
 const NEVER: &str = "EnterWorktree,ExitWorktree,CronCreate,ScheduleWakeup";
 
 /// Tools that a read-only turn does not need. It can still write its report.

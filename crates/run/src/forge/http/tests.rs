@@ -171,7 +171,7 @@ fn a_forge_that_says_nothing_drips_or_breaks_off_is_away_in_time() {
         assert!(matches!(result, Err(Error::Away { .. })), "{name}: {result:?}");
         assert!(took < PATIENCE, "{name}: {took:?}");
     }
-    // Nothing listens there any more.
+    // Nothing listens there any longer.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (result, _) = called(&format!("http://{gone}"), SHORT, false);
     assert!(matches!(result, Err(Error::Away { .. })), "{result:?}");

@@ -11,7 +11,7 @@ impl Look for Scope {
     fn look(&self, change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped> {
         let mut diff = change.workspace.change(&change.base, &change.head, Around::Nothing)?;
         if self.dependencies == Dependencies::Reject && diff.files.iter().any(is_sectioned) {
-            // In which section of a manifest a line stands is told by the lines around it.
+            // The surrounding lines of a manifest show the section of a line.
             match change.workspace.change(&change.base, &change.head, Around::Files) {
                 Ok(whole) => {
                     for file in whole.files.into_iter().filter(is_sectioned) {

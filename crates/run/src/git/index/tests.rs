@@ -55,7 +55,7 @@ fn what_git_wrote_is_read_and_can_be_written_again() {
         assert!(!index.has(inner, about.ino(), about.size(), [times[0], times[1] + 1, times[2], times[3]]));
         assert!(!index.has(inner, about.ino(), about.size() + 1, times));
 
-        // What is forgotten is seen as changed by git, and what is recorded again is not.
+        // Git sees forgotten entries as changed, and entries that are recorded again as unchanged.
         index.forget(inner);
         std::fs::write(&file, index.into_bytes()).expect("an index");
         assert_eq!(git(at, &["diff-files", "--name-only"]), "folder/inner");

@@ -1,4 +1,4 @@
-//! Whatever is read without git equals what git reads; unusual objects are not read.
+//! Everything that is read without git equals what git reads; unusual objects are not read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ impl Bench {
         Commit::read(&[self.git_dir()], id)
     }
 
-    /// Makes git store these as commits, whatever their content.
+    /// Makes git store these as commits, regardless of their content.
     fn store(&self, commits: &[Vec<u8>]) -> Vec<CommitId> {
         let folder = self.repo.beside("raw");
         fs::create_dir_all(&folder).unwrap();

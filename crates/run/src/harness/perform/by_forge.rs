@@ -1,8 +1,8 @@
 //! Merges the task's work into its base branch through the forge of the repository.
 //!
-//! One pull request at a time. What a forge merges becomes a state of the branch. So each candidate, as the head of the
+//! One pull request at a time. A forge's merge becomes a state of the branch. So each candidate, as the head of the
 //! queue, is rebased onto the forge's current base branch, gated there alone and pushed to the branch of its pull
-//! request. The forge is told which commit it may merge, so it merges exactly what was proven.
+//! request. The merge call names the commit that the forge may merge, so it merges exactly what was proven.
 //!
 //! *Never merges twice.* The store records a merge before it happens. After a crash, the next leg asks the forge for a
 //! pull request that was merged at a commit which the task pushed. If a rule of the forge waits for checks, the leg
@@ -50,7 +50,7 @@ pub(super) fn merge(
     let known = known(ctx, job, &to)?;
     let mut rank = Rank::Waits;
     for _ in 0..=ROUNDS {
-        // Gate once before becoming the head, so that work which fails or conflicts holds up no one.
+        // Gate once before becoming the head, so that work which fails or conflicts does not delay others.
         let (stood, commit, branch) = match stand(ctx, job, &to, commits, workspace) {
             Ok(Stands::Proven { job, commit, branch }) => (job, commit, branch),
             Ok(Stands::Rejected(done)) => {

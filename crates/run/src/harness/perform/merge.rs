@@ -27,7 +27,7 @@ use crate::harness::work::{Done, Proof, by_harness};
 use crate::leg::{Job, LegAbort, LegContext, working_tree};
 use crate::workspace::{LockedWorkspace, Workspace, remove_folder};
 
-/// How often to rebase a candidate that conflicts with those before it in the queue.
+/// Maximum number of rebases of a candidate that conflicts with earlier ones in the queue.
 const ROUNDS: u32 = 20;
 
 /// Merges the work of the task.
@@ -110,7 +110,7 @@ fn found(
     Ok(None)
 }
 
-/// Waits until the candidate is settled, as the head of the queue or behind it.
+/// Waits until the candidate is settled, as the head of the queue or as a follower.
 fn turn(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
@@ -205,7 +205,7 @@ fn merged(
     workspace.publish(&job.source, &job.task.seed.branch, &id)?;
     let mut job = job.clone();
     if let Some(candidate) = candidate {
-        // Find its base there by going back as many commits as it has of its own.
+        // Find its base there by going back by the number of its own commits.
         job.base = workspace.below(&id, &candidate.base, &candidate.commit)?;
     }
     let job = &job;

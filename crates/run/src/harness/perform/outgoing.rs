@@ -1,7 +1,8 @@
 //! Prepares work for a forge: proves it on the forge's current base branch, then pushes it with a lease.
 //!
 //! *Never publishes a stale base as green.* The base branch is fetched, and the work is rebased onto it and gated
-//! there. Before the push, the forge is asked once more. If the branch moved in the meantime, everything is repeated.
+//! there. Right before the push, the forge's base branch is checked again. If it moved in the meantime, everything is
+//! repeated.
 
 use acquit_core::artifact::Artifact;
 use acquit_core::event::Level;
@@ -21,10 +22,10 @@ use crate::leg::upstream::{Missed, Upstream};
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{LockedWorkspace, Sent};
 
-/// How often to rebase onto a base branch that moves at the forge while the gates run, before the leg lets others go
-/// first.
+/// Maximum number of rebases onto a base branch that moves at the forge while the gates run, before the leg lets
+/// others go first.
 pub(super) const ROUNDS: u32 = 5;
-/// How long the leg then waits.
+/// Duration of the leg's wait then.
 const AWAY: Span = Span::mins(1);
 /// Number of commits to remember as pushed by the task.
 const PUSHED: usize = 50;

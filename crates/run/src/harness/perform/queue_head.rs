@@ -20,7 +20,7 @@ use crate::harness::perform::judge;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Landed, LockedWorkspace, Move, Rebased};
 
-/// How often to retry when someone else moves the branch while the gates run.
+/// Maximum number of retries when someone else moves the branch while the gates run.
 const TRIES: u32 = 5;
 
 /// State of a queue head.
@@ -32,7 +32,7 @@ pub(crate) struct Head<'j> {
     pub(crate) gates: Vec<Name>,
     /// How to sign merge commits.
     pub(crate) signing: Option<Signing>,
-    /// A tree for this purpose only, in which no one worked before.
+    /// A separate, unused tree.
     pub(crate) working_tree: LockedWorkspace,
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn committer(job: &Job<'_>, author: &Identity) -> Identity {
     }
 }
 
-/// Returns whether the task's current work is what was delivered, possibly on another base.
+/// Returns whether the task's current work is the delivered work, possibly on another base.
 fn is_delivered(job: &Job<'_>) -> bool {
     published(job).is_some_and(|commit| commit.as_str() == job.task.tip)
 }

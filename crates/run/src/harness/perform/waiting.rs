@@ -16,12 +16,12 @@ use crate::{fault, supervise};
 
 /// Poll interval for the queue. Settling a candidate wakes the leg earlier.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often waiting legs check for a head that died.
+/// Interval at which waiting legs check for a head that died.
 const BURY: Duration = Duration::from_secs(2);
 /// How long a leg waits for its turn before its process exits. Its candidate stays in the queue, and the store starts
-/// the leg again when the queue moves. That takes about a second, so a longer wait does not pay.
+/// the leg again when the queue moves. That takes about a second, so a longer wait does not pay off.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Latest time to start the leg again, because a head that died wakes no one.
+/// Latest time to start the leg again, because a dead head wakes no other leg.
 pub(super) const AWAY: Span = Span::mins(1);
 
 /// Adds or updates a candidate in the queue.

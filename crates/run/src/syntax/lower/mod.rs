@@ -97,7 +97,7 @@ impl<'a> Lower<'a> {
         };
         let node = match tree.kind() {
             "comment" | "line_comment" | "block_comment" => self.make(Kind::Comment, tree),
-            // Wrappers without a meaning of their own.
+            // Wrappers without a separate meaning.
             "parenthesized_expression"
             | "as_expression"
             | "non_null_expression"

@@ -1,4 +1,4 @@
-//! Finds functions that need nothing but the language itself: this is what a copy of the code under test looks like.
+//! Finds functions that need nothing but the language itself: a copy of the code under test looks like this.
 
 use acquit_core::check::source::Language;
 

@@ -1,4 +1,4 @@
-//! What a test file replaces by test doubles, and what it imports.
+//! Finds the parts that a test file replaces by test doubles, and its imports.
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::{Double, MOST, Outline, TEXT};

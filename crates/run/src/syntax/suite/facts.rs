@@ -1,11 +1,11 @@
-//! What an asserted condition says: how much, about what, or nothing at all.
+//! What an asserted condition requires: how much, of what, or nothing at all.
 
 use acquit_core::check::outline::Strength;
 
 use super::super::ir::{Kind, Literal, Node};
 use super::scope::Scope;
 
-/// What one assertion says.
+/// The requirement of one assertion.
 #[derive(Clone, Debug)]
 pub(super) enum Fact {
     /// Something that can be false.
@@ -103,7 +103,7 @@ const EQUALS: [&str; 12] = [
 ];
 
 impl Scope<'_, '_> {
-    /// Returns what it means that a condition holds, or does not.
+    /// Returns the facts that follow from a condition being true or false.
     pub(super) fn facts(&self, node: &Node, must: Must) -> Vec<Fact> {
         let mut facts = Vec::new();
         self.add_facts(node, must, 8, &mut facts);

@@ -129,7 +129,7 @@ pub(super) fn descend<'a>(
     }
 }
 
-/// Reads what a class or module says about all tests in it.
+/// Reads the properties of a class or module that apply to all tests in it.
 fn class<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite<'a>) -> Around {
     let skip = match file.language {
         Language::Python => {
@@ -256,7 +256,7 @@ fn test<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite<
     suite.cases.push(case);
 }
 
-/// Python: a name that is reassigned later is not a test any more.
+/// Python: a name that is reassigned later is no longer a test.
 fn replaced<'a>(file: &File<'a>, root: &'a Node, suite: &mut Suite<'a>) {
     if file.language != Language::Python {
         return;

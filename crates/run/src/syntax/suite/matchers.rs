@@ -1,8 +1,8 @@
 //! Assertions that are calls: `expect(x).toBe(y)`, `assertEquals(x, y)`, `assert_eq!(x, y)`, `require.NoError(t, err)`,
 //! and those of other common libraries.
 //!
-//! The words in the name of a matcher tell what it demands, because libraries agree on them. An unknown name counts as
-//! an assertion of full strength: what matters is whether it still exists afterwards.
+//! The words in the name of a matcher show what it demands, because libraries agree on them. An unknown name counts as
+//! an assertion of full strength: it only matters whether it still exists afterwards.
 
 use acquit_core::check::outline::Strength;
 use acquit_core::check::source::Language;
@@ -465,7 +465,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// Returns the functions behind code that must throw. Other assertions in it do not count.
+    /// Returns the functions in code that must throw. Other assertions in it don't count.
     pub(super) fn about_thrown(&self, code: &Node) -> Vec<String> {
         let body = code.function().and_then(|_| code.kids.first()).unwrap_or(code);
         if body.kind != Kind::Block || !body.kids.iter().any(|kid| !self.asserts(kid)) {

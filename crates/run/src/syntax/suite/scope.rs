@@ -1,4 +1,4 @@
-//! What names refer to in a file and in a test, and whether an expression is constant.
+//! Resolves names in a file and in a test, and finds out whether an expression is constant.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,10 +6,10 @@ use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Literal, Node};
 
-/// How far to follow a name.
+/// Maximum number of steps to follow a name.
 const FOLLOWED: usize = 6;
 
-/// What a file defines at the top level and in its classes.
+/// The definitions of a file at the top level and in its classes.
 pub(super) struct File<'a> {
     pub(super) language: Language,
     /// Functions by name, including those of classes.
@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What names refer to inside a function.
+/// The names that are visible inside a function.
 pub(super) struct Scope<'f, 'a> {
     pub(super) file: &'f File<'a>,
     pub(super) locals: Names<'a>,
@@ -125,12 +125,12 @@ impl<'f, 'a> Scope<'f, 'a> {
             && !self.file.imported.contains(name)
     }
 
-    /// Returns what a name refers to, if that is visible.
+    /// Returns the value of a name, if it is visible.
     pub(super) fn value(&self, name: &str) -> Option<&'a Node> {
         if self.locals.has(name) { self.locals.get(name) } else { self.file.values.get(name) }
     }
 
-    /// Returns whether a node is the same in every run, whatever the code under test does.
+    /// Returns whether a node is the same in every run, regardless of the code under test.
     pub(super) fn is_constant(&self, node: &Node) -> bool {
         self.constant(node, FOLLOWED)
     }

@@ -1,7 +1,7 @@
 //! Detects hard-coded answers to fixed inputs in code that is not a test:
 //! `if total == 100 and parts == 3: return [34, 33, 33]`.
 //!
-//! Whether one is a legitimate rule or a memorized example of a test is decided elsewhere, with the tests at hand. Here
+//! Another module, which has the tests, decides whether one is a legitimate rule or a memorized example of a test. Here
 //! only the form counts: equalities with literals, only literals returned, and a function that otherwise computes
 //! something.
 
@@ -45,8 +45,8 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shor
     found
 }
 
-/// Returns the conditions of a function that hold only for certain values, whatever follows from them:
-/// `if text == " tea-7" { text = "TEA-7" }`, `count < limit || limit == 5 && count == 5`. They have no output.
+/// Returns the conditions of a function that hold only for certain values, regardless of their effect: `if text == "
+/// tea-7" { text = "TEA-7" }`, `count < limit || limit == 5 && count == 5`. They have no output.
 fn questions(name: &str, function: &Node) -> Vec<Shortcut> {
     let (mut found, mut open) = (Vec::new(), vec![function]);
     while let Some(node) = open.pop() {

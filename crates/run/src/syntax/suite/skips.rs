@@ -80,7 +80,7 @@ fn words(file: &File<'_>, decorator: &Node) -> Vec<String> {
     all
 }
 
-/// Detects a decorator of the same file that never calls what it decorates.
+/// Detects a decorator of the same file that never calls the decorated function.
 fn drops(file: &File<'_>, decorator: &Node) -> bool {
     let Kind::Name(name) = &decorator.kind else { return false };
     let Some(function) = file.functions.get(name.as_str()) else { return false };
@@ -92,7 +92,7 @@ fn drops(file: &File<'_>, decorator: &Node) -> bool {
         && !body.contains(&format!("({param})"))
 }
 
-/// What attributes or annotations say about a test.
+/// The properties of a test that its attributes or annotations declare.
 #[derive(Default)]
 pub(super) struct Markers {
     pub(super) is_test: bool,

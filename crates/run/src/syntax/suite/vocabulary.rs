@@ -1,10 +1,10 @@
-//! The words that assertions of all libraries consist of: what a matcher demands by its name, and which names assert.
+//! The vocabulary of assertions in all libraries: what a matcher demands by its name, and which names assert.
 
 use acquit_core::check::outline::Strength;
 
 use super::super::ir::{Kind, Literal, Node};
 
-/// Links of a chain without a meaning of their own.
+/// Links of a chain without a separate meaning.
 pub(super) const FILLERS: [&str; 30] = [
     "to",
     "be",

@@ -117,8 +117,8 @@ fn limits_children(folder: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks what is written to which file. `a_delegated_cgroup_limits_memory` of the sandbox suite tests it with a
-    /// real kernel.
+    /// Checks which content is written to which file. `a_delegated_cgroup_limits_memory` of the sandbox suite tests
+    /// it with a real kernel.
     #[test]
     fn a_delegated_scope_gets_children_and_acquit_moves_into_one_of_them() {
         let root = tempfile::tempdir().expect("a folder");

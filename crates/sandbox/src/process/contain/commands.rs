@@ -7,12 +7,13 @@
 //! - a listed command
 //! - everything that a listed command starts: `cargo test` needs compilers, linkers and the tests
 //!
-//! Everything else fails with `EACCES`, and its stderr says why. A shell that is no part of a listed command can still
-//! do what shells do by themselves (`echo x > file`), and so can the program: the list restricts commands, while files
-//! and hosts are restricted by the other walls.
+//! Everything else fails with `EACCES`, and its stderr gives the reason. A shell outside of a listed command can still
+//! use its builtins (`echo x > file`), and so can the program: the list restricts commands, while the other walls
+//! restrict files and hosts.
 //!
 //! A process is free from the moment at which it *has become* a listed command, not from the request: a shell whose
-//! `exec` failed goes on as a shell. A process whose parents have ended is free only if it became something free itself.
+//! `exec` failed is still a shell. A process whose parents have ended is free only if it became a listed command
+//! itself.
 //!
 //! Init reads arguments from the memory of the caller. Machine code could change them after the check, so this wall
 //! does not hold against a program that attacks it. It holds against a model, which can only ask for commands.
@@ -39,15 +40,15 @@ use crate::sandbox::Commands;
 
 /// Names of shells. Agents run every command through one.
 const SHELLS: [&str; 9] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "yash", "zsh"];
-/// Where shells are, beside the folders of `PATH`.
+/// Folders of shells, in addition to those of `PATH`.
 const SHELL_FOLDERS: [&str; 4] = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
 /// Longest path or argument to read. The kernel's limit for a path.
 const LONGEST: usize = 4096;
 /// Most ancestors to look at.
 const DEEPEST: usize = 256;
-/// Size of the record of refused commands from which on nothing is added.
+/// Size of the record of refused commands beyond which nothing is added.
 const RECORDED: i64 = 64 * 1024;
-/// Number of remembered processes from which on those that ended are forgotten.
+/// Number of remembered processes beyond which ended ones are forgotten.
 const REMEMBERED: usize = 1024;
 
 /// Answers the program's requests to execute something.
@@ -70,14 +71,14 @@ pub(super) struct Guard {
 struct Process {
     pid: i32,
     started: u64,
-    /// Where its stack begins. Changes with each execution that succeeds.
+    /// Start of its stack. Changes with each successful execution.
     stack: u64,
 }
 
 /// Processes that were allowed to become something.
 #[derive(Default)]
 struct Known {
-    /// Each as it was before it became that.
+    /// Processes, each with its identity before the execution.
     processes: BTreeMap<i32, Process>,
     /// Size at which to forget those that ended.
     full: usize,
@@ -92,7 +93,7 @@ struct Request {
     words: Vec<OsString>,
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 struct Origin {
     /// From the caller up to the child of init.
     lineage: Vec<Process>,
@@ -100,7 +101,7 @@ struct Origin {
     image: PathBuf,
 }
 
-/// What a request is.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A part of the program.
@@ -113,7 +114,7 @@ enum Kind {
     Refused,
 }
 
-/// What the policy allows, with files looked up before the program could change any.
+/// The allowed commands of the policy. Files were looked up before the program could change any.
 struct Rules {
     listed: Vec<Listed>,
     own: Vec<PathBuf>,
@@ -196,7 +197,7 @@ impl Guard {
         let caller = origin.lineage[0];
         let first = *self.first.get_or_insert(caller);
         if caller.is(first) {
-            // It becomes the program, or a wrapper becomes what it wraps.
+            // It becomes the program, or a wrapper becomes the wrapped program.
             return Answer::Continue;
         }
         if origin.lineage.iter().any(|process| self.free.has(*process)) {
@@ -241,7 +242,7 @@ impl Guard {
         let orphaned = !self.first.is_some_and(|first| lineage.iter().any(|process| process.is(first)));
         let in_shell = orphaned || lineage.iter().any(|process| self.shells.was(*process));
         let runs_shell = self.rules.shells.contains(&origin.image);
-        // The program may start another of its kind, and a wrapper script what it wraps.
+        // The program may start itself again, and a wrapper script may start the wrapped program.
         if !in_shell && (runs_shell || request.file == origin.image) {
             return Kind::Own;
         }
@@ -300,7 +301,7 @@ fn tell(pid: i32, line: &[u8]) {
 }
 
 impl Process {
-    /// Returns whether it is the same process, whatever it executes.
+    /// Returns whether it is the same process, regardless of the program that it executes.
     fn is(self, other: Self) -> bool {
         self.pid == other.pid && self.started == other.started
     }
@@ -319,7 +320,7 @@ impl Known {
         self.processes.remove(&process.pid);
     }
 
-    /// Returns whether the process became what it was allowed to become.
+    /// Returns whether the process executed the program that it was allowed to execute.
     fn has(&self, process: Process) -> bool {
         self.processes
             .get(&process.pid)
@@ -405,8 +406,8 @@ const ITSELF: [&str; 2] = ["/proc/self/exe", "/proc/thread-self/exe"];
 
 /// Returns the file that a path means to a process whose folder is `place`, without symlinks.
 ///
-/// The links of `/proc` that lead to an open file would mean something else here than to the process, so a path must
-/// not go through one.
+/// A `/proc` link to an open file would mean something else here than in the process, so a path must not go through
+/// one.
 fn resolve(place: &str, path: &Path) -> Result<PathBuf, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder = open(place, flags, Mode::empty())?;
@@ -446,7 +447,7 @@ impl Rules {
         let listed = commands.listed.iter().filter_map(|line| {
             let mut words = line.split_ascii_whitespace().map(str::to_owned);
             let program = words.next()?;
-            // What is in the working tree is found when it is called: it may be built first.
+            // A program in the working tree is looked up when it is called, because it may be built first.
             let files = if program.contains('/') { BTreeSet::new() } else { found(&program).collect() };
             Some(Listed { files, program: absolute(cwd, program), words: words.collect() })
         });

@@ -17,7 +17,7 @@ use super::kernel::{Depth, restrict_mount};
 use super::view::{self, ANYTHING};
 use crate::sandbox::{Policy, What};
 
-/// How often to check the paths. A check takes two system calls per path.
+/// Interval of checking the paths. A check takes two system calls per path.
 const OFTEN: Duration = Duration::from_millis(50);
 
 /// The paths to keep covered.

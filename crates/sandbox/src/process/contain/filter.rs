@@ -106,7 +106,7 @@ const FILE_FLAGS: [u32; 5] = [
 /// Ways to fake input on a terminal.
 const TYPING: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
 
-/// Memory, queues and semaphores that stay when their processes end. Without a namespace of their own, all programs of
+/// Memory, queues and semaphores that remain after their processes end. Without a separate namespace, all programs of
 /// the user share them.
 const SHARED: &[c_long] = &[
     libc::SYS_shmget,
@@ -208,7 +208,7 @@ pub(super) fn program(sockets: Sockets, around: Around) -> Vec<sock_filter> {
     }
     if around == Around::Machine {
         for call in SHARED {
-            // As from a kernel without them, for which programs are prepared.
+            // The errors of a kernel without these calls, which programs can handle.
             list.extend([only_if(number(*call), 1), refuse(libc::ENOSYS)]);
         }
     }

@@ -137,8 +137,8 @@ enum Place {
     Disk,
 }
 
-/// Returns where the file of a `maps` line is, if it has no name any more. A program can choose file names, so a file
-/// that only looks like one in memory counts as such; it is found by its descriptor or not at all.
+/// Returns the location of the file in a `maps` line, if it has no name any longer. A program can choose file names,
+/// so a file that only looks like one in memory counts as such; it is found by its descriptor or not at all.
 fn nameless(line: &[u8]) -> Option<Place> {
     const IN_MEMORY: [&[u8]; 4] = [b"/memfd:", b"/dev/zero (deleted)", b"/SYSV", b"/dev/shm/"];
     if !line.ends_with(b" (deleted)") {

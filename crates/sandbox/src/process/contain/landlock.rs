@@ -1,4 +1,4 @@
-//! Landlock: a second wall behind the mounts, and the first one if there are no namespaces.
+//! Landlock: a second wall after the mounts, and the first one if there are no namespaces.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};

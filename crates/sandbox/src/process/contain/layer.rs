@@ -11,7 +11,8 @@
 //!   is in a shown directory. In an overlay, a socket has another inode, on which no server listens, and the kernel
 //!   refuses the connection.
 //! - **Hidden paths.** A mount over a file is gone once the host renames another file over it. A layer has a *mask*
-//!   on top instead, with a whiteout for every hidden path. The path does not exist, whatever the host does below it.
+//!   on top instead, with a whiteout for every hidden path. The path does not exist, even if the host changes the
+//!   files below.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,14 +33,14 @@ use rustix::mount::{
 use super::view::{ANYTHING, FOLDER, PLACE, empty_folder, open};
 use crate::sandbox::{Entry, What, is_in};
 
-/// Marks that the kernel leaves beside a volatile overlay, innermost first.
+/// Marks that the kernel leaves next to a volatile overlay, innermost first.
 const MARKS: [(&str, AtFlags); 3] = [
     ("work/incompat/volatile/dirty", AtFlags::empty()),
     ("work/incompat/volatile", AtFlags::REMOVEDIR),
     ("work/incompat", AtFlags::REMOVEDIR),
 ];
 
-/// The longest value that the kernel accepts for a mount option.
+/// Maximum length of a mount option's value in the kernel.
 const LONGEST_OPTION: usize = 255;
 
 /// The layers of one view.
@@ -56,7 +57,7 @@ pub(super) struct Layers<'a> {
     /// entered.
     made: usize,
     workshop: Option<OwnedFd>,
-    /// The last directory of the machine from which something was taken. Most entries share it with the one before.
+    /// The last source directory on the machine. Most entries share it with the previous entry.
     last: Option<(PathBuf, Rc<OwnedFd>)>,
 }
 

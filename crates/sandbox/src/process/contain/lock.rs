@@ -26,8 +26,8 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::KILL);
 
-/// Builds the walls, and returns those that are missing. Only `exec` may follow. `door` leads to init, which decides
-/// about executions.
+/// Builds the walls, and returns those that are missing. Only `exec` may follow. `door` is the socket to init, which
+/// decides about executions.
 pub(super) fn close(policy: &Policy, around: Around, door: Option<&OwnedFd>) -> Result<Missing, Failure> {
     let refused = |errno| Failure::new(Step::Walls, errno);
     let mut missing = Missing::default();

@@ -69,12 +69,12 @@ pub fn landlock_version() -> Option<u32> {
     kernel::landlock_version()
 }
 
-/// Returns the file beside a policy that records an exceeded limit.
+/// Returns the file next to a policy that records an exceeded limit.
 fn excess_file(policy: &Path) -> PathBuf {
     policy.with_extension("excess.json")
 }
 
-/// Returns the file beside a policy that records how many processes the program left running.
+/// Returns the file next to a policy that records the number of processes that the program left running.
 fn left_file(policy: &Path) -> PathBuf {
     policy.with_extension("left")
 }
@@ -85,7 +85,7 @@ pub(super) fn forget_excess(policy: &Path) {
     let _ = std::fs::remove_file(left_file(policy));
 }
 
-/// Returns how many processes the program of a policy left running.
+/// Returns the number of processes that the program of a policy left running.
 pub(super) fn left(policy: &Path) -> u32 {
     std::fs::read_to_string(left_file(policy)).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }

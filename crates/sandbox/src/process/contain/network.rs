@@ -1,5 +1,4 @@
-//! The program's network: a namespace of its own with nothing else in it and, if the policy allows hosts, a way to
-//! the proxy.
+//! The program's network: a separate, empty namespace and, if the policy allows hosts, a socket to the proxy.
 //!
 //! Init opens listening sockets inside, where the program can reach them, and passes them to a process outside, which
 //! accepts on them: a socket stays in the network namespace it was created in. That process, the proxy, connects only

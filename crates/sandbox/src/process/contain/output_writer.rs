@@ -64,7 +64,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((read, write))
 }
 
-/// What woke the helper up.
+/// The event that woke the helper up.
 #[derive(PartialEq, Eq)]
 enum Woken {
     Scribe,
@@ -123,8 +123,8 @@ impl Scribe {
     }
 }
 
-/// Copies what is there, and returns whether more may come. Drops what a full disk does not accept: the program must
-/// not block.
+/// Copies the available data, and returns whether more may come. Drops data that a full disk does not accept: the
+/// program must not block.
 fn pass(from: BorrowedFd<'_>, to: Stream, piece: &mut [u8]) -> bool {
     let (output, errors) = (std::io::stdout(), std::io::stderr());
     let to = match to {

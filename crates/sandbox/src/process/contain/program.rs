@@ -30,7 +30,7 @@ pub(super) fn run(plan: &Plan, policy: Option<&Policy>, around: Around, side: Si
 pub(super) struct Side {
     /// Reports a failure to start.
     pub(super) pipe: Option<OwnedFd>,
-    /// Leads to init, if that decides about executions.
+    /// Socket to init, if that decides about executions.
     pub(super) door: Option<OwnedFd>,
 }
 

@@ -25,7 +25,7 @@ use super::sys::{self, Forked, Namespaces};
 use super::{HELD, die_with_parent, program};
 use crate::sandbox::Policy;
 
-/// How long to search for leftover processes: ordinary trees are gone after two scans, others never.
+/// Time limit of the search for leftover processes: ordinary trees are gone after two scans, others never.
 const HUNT: Duration = Duration::from_secs(2);
 
 /// Pause between two scans, shortened when a process dies.

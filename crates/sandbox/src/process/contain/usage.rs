@@ -18,11 +18,11 @@ use super::cover::Covers;
 use super::hidden_memory::{self, Hoard, Sockets};
 use crate::sandbox::Reach;
 
-/// Upper bound for the speed at which memory fills: what a few processes touch on a fast machine.
+/// Upper bound for the speed at which memory fills: a few processes on a fast machine.
 const BYTES_PER_MILLI: u64 = 4 * 1024 * 1024;
 /// The shortest time between two checks. Each costs a few microseconds per process.
 const OFTEN: Duration = Duration::from_millis(50);
-/// The longest time between two checks.
+/// Maximum time between two checks.
 const RARELY: Duration = Duration::from_secs(1);
 /// Machine-wide figures tell when a close check is worthwhile. They are not enough: memory that others free hides what
 /// this namespace takes. So run a close check regularly anyway, which takes at most 1/50 of the time.
@@ -34,7 +34,7 @@ const MOST_FILES: u64 = 4_000_000;
 /// New sockets since the start before their buffers are measured.
 const FEW_SOCKETS: u64 = 256;
 
-/// What enforces the memory limit.
+/// The enforcer of the memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Enforcer {
     /// The kernel, by a cgroup.
@@ -53,7 +53,7 @@ pub(super) struct Usage {
     sockets: (Sockets, u64),
     /// Writable directories, by disk.
     disks: BTreeMap<u64, Disk>,
-    /// When to check memory closely again, whatever the machine's figures say.
+    /// When to check memory closely again, regardless of the machine's figures.
     memory_due: Instant,
     /// The same for disks, which takes longer.
     disks_due: Instant,

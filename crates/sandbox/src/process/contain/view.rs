@@ -31,7 +31,7 @@ use crate::sandbox::{Entry, Policy, What};
 /// Devices that every program may expect.
 pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Parts of /proc through which a root program could change the machine, whatever its namespaces. Mounted read-only.
+/// Parts of /proc through which a root program could change the machine despite its namespaces. Mounted read-only.
 const PROC_READ_ONLY: [&str; 4] = ["sys", "irq", "bus", "fs"];
 /// Parts of /proc that leak information about the machine or act on it.
 const PROC_HIDDEN: [&str; 8] =
@@ -40,8 +40,8 @@ const PROC_HIDDEN: [&str; 8] =
 /// Virtual file systems of the kernel: they cannot be overlaid, and cannot contain sockets.
 const KERNEL_FOLDERS: [&str; 2] = ["/sys", "/proc"];
 
-/// Where the new root is mounted before it becomes the root. Every machine has this directory, and it is unused by
-/// then.
+/// Path at which the new root is mounted before it becomes the root. Every machine has this directory, and it is
+/// unused by then.
 pub(super) const PLACE: &str = "/proc";
 
 /// An empty file in the new root during setup; copies of it cover hidden files.
@@ -302,11 +302,11 @@ fn hang(root: &Root, place: &Path, mount: &OwnedFd) -> Result<()> {
     attach(root, place, mount, &target)
 }
 
-/// Attaches a mount to what was opened at a path.
+/// Attaches a mount to a path that was opened before.
 fn attach(root: &Root, place: &Path, mount: &OwnedFd, target: &OwnedFd) -> Result<()> {
     let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(mount, "", target, "", onto).map_err(at(place))?;
-    // From now on, this path leads to another directory.
+    // From now on, this path refers to another directory.
     if root.last.borrow().as_ref().is_some_and(|(last, _)| last.starts_with(place)) {
         root.last.take();
     }
@@ -419,7 +419,7 @@ pub(super) fn open(root: impl AsFd, place: &Path, flags: OFlags) -> std::result:
 /// The new root.
 struct Root {
     root: OwnedFd,
-    /// The last directory in which something was placed. Most places share it with the one before.
+    /// The last parent directory of a placed entry. Most places share it with the previous one.
     last: RefCell<Option<(PathBuf, Rc<OwnedFd>)>>,
 }
 
@@ -451,7 +451,7 @@ fn folder(root: &Root, place: &Path) -> Result<OwnedFd> {
     let make = || {
         let mode = FileMode::from_raw_mode(0o755);
         if mkdirat(&*parent, name, mode) == Err(Errno::EXIST) {
-            // An agent placed something else here, in a directory of its own.
+            // An agent placed something else here, in a directory that it can write.
             unlinkat(&*parent, name, AtFlags::empty())?;
             mkdirat(&*parent, name, mode)?;
         }

@@ -112,8 +112,8 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Walks through code that must throw. Its last statement never completes, so an assertion that nothing follows
-    /// never takes effect: it is not reached, or what it compares throws.
+    /// Walks through code that must throw. Its last statement never completes, so an assertion at its end never
+    /// takes effect: it is not reached, or the values that it compares throw.
     fn until_thrown(&mut self, body: &'a Node, way: &Way) {
         if body.kind != Kind::Block {
             self.visit(body, way);

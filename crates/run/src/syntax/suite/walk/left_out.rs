@@ -1,4 +1,4 @@
-//! Calls with which a test skips itself while it runs.
+//! Finds calls with which a test skips itself at run time.
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::{Skip, TEXT};

@@ -26,7 +26,7 @@ const STEPS: usize = 100_000;
 /// Maximum depth of calls to follow.
 const CALLS: usize = 6;
 
-/// What a function asserts.
+/// The assertions of a function.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) checks: Vec<Check>,
@@ -95,7 +95,7 @@ pub(super) fn counts_assertions(node: &Node) -> bool {
     }
 }
 
-/// What follows a node.
+/// The effects of a node on the flow.
 #[derive(Default)]
 struct Flow {
     /// Nothing.
@@ -111,11 +111,11 @@ pub(super) struct Walk<'s, 'f, 'a> {
     inside: HashMap<&'a str, (&'a Node, bool)>,
     stack: Vec<*const Node>,
     steps: usize,
-    /// What the parameters of the current functions stand for, innermost last.
+    /// Arguments of the current functions' parameters, innermost last.
     given: Vec<HashMap<String, Given>>,
     /// Whether the test waits for callbacks: it has a parameter that it calls when it is done.
     waits: bool,
-    /// Whether the test fails by the statements after the current one if that completes.
+    /// Whether the test fails in the statements after the current one if that completes.
     fails_behind: bool,
 }
 
