@@ -46,7 +46,7 @@ pub(crate) struct Ran {
 /// Why a command was stopped early.
 pub(crate) struct CutShort {
     pub(crate) by: Stopped,
-    /// For people.
+    /// Description for people.
     pub(crate) words: String,
 }
 

@@ -22,8 +22,8 @@ const HEARTBEATS: u32 = 10;
 /// Poll interval for a cancellation. A person who cancels waits this long.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// An agent whose harness cannot reach the store is ended when this part of the lease is left, 30 seconds: time to end
-/// its whole process tree before another machine takes the leg.
+/// Part of the lease that is left when an agent is ended because its harness cannot reach the store: 30 seconds, enough
+/// to end its whole process tree before another machine takes the leg.
 const MARGIN: u32 = 10;
 
 /// Delay before repeating a call that an unavailable store did not answer.
@@ -165,13 +165,13 @@ impl<'a> LegContext<'a> {
         awake().saturating_sub(self.beat)
     }
 
-    /// Returns whether an error of the store may pass while the leg is still ours.
+    /// Returns whether an error of the store may be temporary while the leg is still ours.
     pub(crate) fn is_passing(&self, error: &store::Error) -> bool {
         matches!(error, store::Error::Database { .. }) && self.since_beat() + self.lease / MARGIN < self.lease
     }
 
-    /// Waits, if the call that failed so should be made again: a server is unavailable for a moment, for example while
-    /// another one takes over, and the work that this leg has done must not be lost for that. Returns the error otherwise.
+    /// Waits if the failed call should be repeated: the server may be unavailable for a moment, for example while
+    /// another one takes over, and the leg's work must not be lost because of that. Otherwise returns the error.
     pub(crate) fn wait_for_store(&self, error: store::Error) -> Result<(), store::Error> {
         if !self.runtime.shared || !self.is_passing(&error) {
             return Err(error);
@@ -183,7 +183,7 @@ impl<'a> LegContext<'a> {
 
 /// Ends this process and with it the programs of its leg.
 fn end_process() {
-    // The log of the harness is all that is left to write to.
+    // Only the harness's log can still be written.
     let _ = std::io::Write::write_all(
         &mut std::io::stderr(),
         b"error: the store does not answer, and the lease is almost over: the leg is left to another harness\n",

@@ -65,7 +65,7 @@ pub(super) fn is_same(path: &str, old: &str, new: &str) -> bool {
     }
 }
 
-/// Compares what is left of two texts. What cannot be read is different.
+/// Compares the relevant parts of two texts. Unreadable texts count as different.
 fn both<T: PartialEq>(old: &str, new: &str, read: fn(&str) -> Option<T>) -> bool {
     read(old).is_some_and(|old| read(new) == Some(old))
 }

@@ -248,7 +248,7 @@ pub(crate) fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> 
     private(file, &serde_json::to_vec_pretty(policy)?)
 }
 
-/// Removes a directory of ours that programs wrote to. What cannot be removed does no harm.
+/// Removes a directory of ours that programs wrote to. If that fails, the directory does no harm.
 fn remove(folder: &Path) {
     let _ = crate::workspace::remove_folder(folder);
 }

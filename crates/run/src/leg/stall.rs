@@ -1,7 +1,7 @@
 //! Detects whether a running agent can still make progress, and decides when to stop it.
 //!
-//! Some agents retry for minutes what cannot change: a host that acquit blocks, a key that the provider rejects. Some
-//! repeat one command for as long as they are paid. Stop both early.
+//! Some agents retry for minutes although nothing can change: acquit blocks a host, or the provider rejects a key.
+//! Some repeat one command as long as someone pays for it. Both are stopped early.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -29,11 +29,11 @@ const SILENT: Duration = Duration::from_secs(12);
 /// Why an agent was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It retries what cannot change. Its output and the proxy's log say what.
+    /// It retries something that cannot succeed. Its output and the proxy's log show what.
     Hopeless,
     /// It repeats itself, as described.
     Loop(String),
-    /// It tried what acquit rejects, at a stage that then ends. The text says what.
+    /// It tried something that acquit rejects, at a stage that then ends, as described.
     Refused(String),
     /// It used up its cost or time limit, as described.
     Spent(String),

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn neither_renewed_leases_nor_calls_that_are_answered_end_it() {
         static ENDED: AtomicBool = AtomicBool::new(false);
-        // A limit of nothing: only that calls are answered keeps it alive.
+        // A margin of zero: only answered calls keep it alive.
         let answered = Watchdog::looking(STEP, 2_000 * STEP, Duration::ZERO, now, || {
             ENDED.store(true, Ordering::SeqCst);
         });

@@ -18,8 +18,8 @@ const SHORTEST_PIECE: usize = 16;
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Characters, beside letters and digits, that URL encoders keep: those for components, for scripts, and for whole
-/// addresses.
+/// Characters, in addition to letters and digits, that URL encoders keep: those for components, for scripts, and for
+/// whole addresses.
 const UNTOUCHED: [&[u8]; 3] = [b"-_.~", b"-_.!~*'()", b"-_.!~*'();/?:@&=+$,#"];
 
 /// Returns every form of a value, each once.

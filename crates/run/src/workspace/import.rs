@@ -4,9 +4,9 @@
 //! to other directories would all take effect. Instead, it fetches from a view of ours that borrows only the agent's
 //! objects and has one ref, the tip that we read ourselves. The objects are checked on the way in.
 //!
-//! Git writes objects before it has checked all of them, and doesn't fetch what it already has. So they arrive in a
-//! directory of their own, and join the repository only after the whole fetch succeeded: a second fetch never takes
-//! objects that the first one refused for checked ones.
+//! Git writes objects before it has checked all of them, and doesn't fetch existing ones. So they arrive in a separate
+//! directory, and join the repository only after the whole fetch succeeded: a second fetch never considers objects
+//! checked that the first one refused.
 
 use std::fs;
 use std::path::Path;

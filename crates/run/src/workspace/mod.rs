@@ -97,7 +97,7 @@ pub fn remove_folder(folder: &Path) -> Result<(), Error> {
 
 /// Clears the set-uid and set-gid bits of files in a directory that a program of a leg wrote to.
 pub(crate) fn strip_privileges(folder: &Path) {
-    // Listing it does so. What is too deep to list is too deep to be found.
+    // The listing does this. Files too deep to list are too deep to be found.
     let _ = snapshot::Snapshot::take(folder, snapshot::Skip::Nothing);
 }
 

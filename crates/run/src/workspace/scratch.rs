@@ -3,7 +3,7 @@
 //!
 //! It is filled through the harness's own repository with its own index, and is new each time, so ignored files that an
 //! agent left in the workspace have no effect. Files that git ignores stay from one state to the next, so that builds
-//! are reused, except those in the place of what setup installed. Callers therefore show the trusted state first.
+//! are reused, except files that replace those installed by setup. Callers therefore show the trusted state first.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -228,8 +228,8 @@ impl Scratch<'_> {
         Ok(())
     }
 
-    /// Shows the same again if that was before `layer` was made. Build tools take sources that are older than the output
-    /// in a layer for those that it was built from.
+    /// Checks out the same state again if that happened before `layer` was made. Build tools assume that a layer's
+    /// output was built from all sources that are older.
     pub(crate) fn show_over(&self, layer: &Layer) -> Result<(), Error> {
         let written = std::fs::metadata(self.index()).and_then(|meta| meta.modified()).ok();
         let asked = self.asked.borrow().clone();

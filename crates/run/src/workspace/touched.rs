@@ -1,9 +1,9 @@
-//! Writes files again that an agent touched and that git takes for unchanged.
+//! Restores files that an agent touched and that git considers unchanged.
 //!
-//! Git compares files after it converted them: line endings, `$Id$`, encodings. It overlooks files of Git LFS, files in
-//! submodules, and that two files are one. So a tree without changes can still differ from a checkout, and no diff, gate or review shows how.
-//! The agent of the next stage would run it. After this, every tracked file, and every file of a submodule, is as a
-//! checkout writes it.
+//! Git compares files after converting them: line endings, `$Id$`, encodings. It overlooks files of Git LFS, files in
+//! submodules, and hard links between files. So a tree without changes can still differ from a checkout, and no diff,
+//! gate or review shows how. The agent of the next stage would run it. Afterwards, every tracked file, and every file
+//! of a submodule, is as a checkout writes it.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -23,9 +23,9 @@ const DOING: &str = "write the files again that it touched";
 /// Files that differ from an earlier listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Touched {
-    /// There is something at these paths, below real directories.
+    /// Paths that exist, below real directories.
     there: Vec<Vec<u8>>,
-    /// There is nothing at these.
+    /// Paths that no longer exist.
     gone: Vec<Vec<u8>>,
 }
 
@@ -51,7 +51,7 @@ fn has_attributes(rows: &[u8]) -> bool {
 }
 
 impl LockedWorkspace {
-    /// Returns the files that someone touched since the listing `before`, if git may take a touched file for unchanged.
+    /// Returns the files that were touched since the listing `before`, if git may consider a touched file unchanged.
     pub(super) fn touched_since(&self, before: &[u8], now: &Snapshot) -> Touched {
         let overlooks = now.linked
             || has_attributes(before)
@@ -72,7 +72,7 @@ impl LockedWorkspace {
         let mut input = Vec::new();
         let is_tracked = |path: &&Vec<u8>| tracked.contains(path.as_slice());
         for path in touched.there.iter().filter(is_tracked) {
-            // Git does not write a file that its index knows.
+            // Git does not write a file that its index considers up to date.
             files::remove(&self.tree().join(OsStr::from_bytes(path)))?;
         }
         for path in all().filter(is_tracked) {

@@ -19,7 +19,7 @@ use super::{Limits, Outside, Permit, Role};
 const HEAD: usize = 16 * 1024;
 /// Time for the client to read an error response and close the connection.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// The most that is read from a client after its response.
+/// Maximum number of bytes to read from a client after its response.
 const DRAINED: usize = 256 * 1024;
 /// Maximum number of addresses of a name to try.
 const MOST_ADDRESSES: u32 = 8;

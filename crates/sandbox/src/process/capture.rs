@@ -26,7 +26,7 @@ use super::tree::Tree;
 use super::watch::poll;
 use super::{lookup, output};
 
-/// The most bytes kept of stdout and of stderr: far more than any answer that is parsed as a whole.
+/// Maximum number of bytes to keep of stdout and of stderr: far more than any answer that is parsed as a whole.
 pub const CAPTURE_OUTPUT: usize = 64 * 1024 * 1024;
 
 /// A command to run.
@@ -64,7 +64,7 @@ pub struct Captured {
     pub exit: Exit,
     /// Its stdout, cut after [`CAPTURE_OUTPUT`] bytes.
     pub stdout: Vec<u8>,
-    /// Its stderr, cut likewise.
+    /// Its stderr, cut at the same limit.
     pub stderr: Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! The action `notify`: a message to people, recorded with the handoff and sent by the daemon.
 //!
 //! The message is an event of the leg and is written in its handoff transaction. So a leg that is killed and retried
-//! notifies once, and a server that does not answer holds up nothing.
+//! notifies once, and a server that does not answer delays nothing.
 
 use acquit_core::agent::shorten;
 use acquit_core::event::Body;

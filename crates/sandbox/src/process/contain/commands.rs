@@ -42,9 +42,9 @@ use crate::sandbox::Commands;
 const SHELLS: [&str; 9] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "yash", "zsh"];
 /// Folders of shells, in addition to those of `PATH`.
 const SHELL_FOLDERS: [&str; 4] = ["/bin", "/usr/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
-/// Longest path or argument to read. The kernel's limit for a path.
+/// Maximum length of a path or argument to read: the kernel's limit for a path.
 const LONGEST: usize = 4096;
-/// Most ancestors to look at.
+/// Maximum number of ancestors to look at.
 const DEEPEST: usize = 256;
 /// Size of the record of refused commands beyond which nothing is added.
 const RECORDED: i64 = 64 * 1024;
@@ -60,7 +60,7 @@ pub(super) struct Guard {
     first: Option<Process>,
     /// Processes that were allowed to become a listed command or one of its descendants.
     free: Known,
-    /// Processes that became a shell and are no part of a listed command.
+    /// Processes that became a shell outside of a listed command.
     shells: Known,
     /// Processes that became a script of the program. It becomes its interpreter with the next execution.
     own: Known,
@@ -108,7 +108,7 @@ enum Kind {
     Own,
     /// A shell, whose own commands are restricted.
     Shell,
-    /// A listed command, or what one starts.
+    /// A listed command, or a program that one starts.
     Free,
     /// Not allowed.
     Refused,
@@ -124,7 +124,7 @@ struct Rules {
 struct Listed {
     program: String,
     words: Vec<String>,
-    /// The files that `program` meant at the start. Empty if there were none.
+    /// The files that `program` referred to at the start; empty if none existed.
     files: BTreeSet<PathBuf>,
 }
 
@@ -144,7 +144,7 @@ impl Guard {
     /// Answers requests until a signal is pending or `due` has passed.
     pub(super) fn until(&mut self, signals: BorrowedFd<'_>, due: Option<Instant>) {
         loop {
-            // A program that asks all the time must not postpone what is due.
+            // A program with constant requests must not delay other work.
             if due.is_some_and(|due| Instant::now() >= due) {
                 return;
             }
@@ -158,7 +158,7 @@ impl Guard {
                 Ok(0) => return,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => {
-                    // Without an answer the program would wait for ever. Without a listener, all executions fail.
+                    // An unanswered request would block the program forever. Without a listener, all executions fail.
                     self.listener = None;
                     return;
                 }
@@ -205,7 +205,7 @@ impl Guard {
         }
         let request = match Request::of(call, &origin.image) {
             Ok(request) => request,
-            // The kernel would say the same, unless the file appeared meanwhile.
+            // The kernel would return the same error, unless the file appeared meanwhile.
             Err(errno) => return Answer::Refuse(errno),
         };
         if !self.waits(call) {
@@ -249,7 +249,7 @@ impl Guard {
         Kind::Refused
     }
 
-    /// Tells the caller on its stderr, and records it.
+    /// Reports the refusal on the caller's stderr, and records it.
     fn explain(&self, call: &Call, request: &Request) {
         let words: Vec<_> = request.words.iter().map(|word| word.to_string_lossy()).collect();
         let listed: Vec<_> = self.rules.listed.iter().map(Listed::to_string).collect();
@@ -278,7 +278,7 @@ fn record(file: &Path, line: &str) {
     }
 }
 
-/// Writes to the stderr of a process, if that is possible without waiting.
+/// Writes to the stderr of a process, if that does not block.
 fn tell(pid: i32, line: &[u8]) {
     let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     let stderr = process.and_then(|process| pidfd_getfd(process, 2, PidfdGetfdFlags::empty()).ok());
@@ -286,7 +286,7 @@ fn tell(pid: i32, line: &[u8]) {
     let kind = fstat(&stderr).map(|stat| FileType::from_raw_mode(stat.st_mode));
     match kind {
         Ok(FileType::Fifo) => {
-            // Open it again: whether it waits is a property that the program shares.
+            // Open it again: the flag for non-blocking writes is shared with the program.
             let again = format!("/proc/self/fd/{}", stderr.as_raw_fd());
             let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
             if let Ok(pipe) = open(again, flags, Mode::empty()) {
@@ -404,7 +404,7 @@ impl Request {
 /// Paths that mean the caller's own program.
 const ITSELF: [&str; 2] = ["/proc/self/exe", "/proc/thread-self/exe"];
 
-/// Returns the file that a path means to a process whose folder is `place`, without symlinks.
+/// Resolves a path as a process with the working directory `place` does. Returns the file without symlinks.
 ///
 /// A `/proc` link to an open file would mean something else here than in the process, so a path must not go through
 /// one.
@@ -419,7 +419,7 @@ fn resolve(place: &str, path: &Path) -> Result<PathBuf, Errno> {
 /// Size of an address. The filter allows no other architecture than that of acquit.
 const POINTER: usize = 8;
 
-/// Most words of a command to look at. No listed command has more.
+/// Maximum number of words of a command to look at. No listed command has more.
 const WORDS: usize = 32;
 
 /// Reads a string of a process.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 use super::{kernel, socket_buffers};
 
-/// The most that a descriptor in flight can hold: a socket with both buffers full.
+/// Maximum amount of data that a descriptor in flight can hold: a socket with both buffers full.
 const IN_FLIGHT: u64 = 1024 * 1024;
 /// Capacity of each pipe once its user has many of them.
 const PIPE: u64 = 8 * 1024;

@@ -157,7 +157,7 @@ fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>, mut guard
     let mut due = Instant::now() + FIRST_LOOK;
     let pending = guard.as_ref().and_then(|_| sys::signals(&SIGNALS).ok());
     if pending.is_none() {
-        // Without an answer, the program would wait for ever. Without a guard, all executions fail.
+        // An unanswered request would block the program forever. Without a guard, all executions fail.
         guard = None;
     }
     loop {

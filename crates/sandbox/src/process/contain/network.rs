@@ -25,7 +25,7 @@ use acquit_core::sandbox::Host;
 use crate::network::{self, Listener, Outside, Role};
 use crate::sandbox::{PROXY_PORT, Reach};
 
-/// The most sockets in one message; the kernel's limit is 253.
+/// Maximum number of sockets in one message; the kernel's limit is 253.
 const MOST: usize = 64;
 
 /// A socket pair for passing the listening sockets out.

@@ -7,7 +7,8 @@ use rustix::io::Errno;
 use rustix::net::netlink::SOCK_DIAG;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
-/// The most that a Unix socket can queue: the kernel allows twice `net.core.wmem_max`, which is 208 KiB by default.
+/// Maximum amount of data that a Unix socket can queue: the kernel allows twice `net.core.wmem_max`, which is 208
+/// KiB by default.
 pub(super) const UNIX_BUFFER: u64 = 416 * 1024;
 /// Messages that a Unix datagram socket can queue. The kernel lists only the length of the first.
 const DATAGRAMS: u64 = 10;

@@ -20,7 +20,7 @@ use crate::sandbox::Reach;
 
 /// Upper bound for the speed at which memory fills: a few processes on a fast machine.
 const BYTES_PER_MILLI: u64 = 4 * 1024 * 1024;
-/// The shortest time between two checks. Each costs a few microseconds per process.
+/// Minimum time between two checks. Each costs a few microseconds per process.
 const OFTEN: Duration = Duration::from_millis(50);
 /// Maximum time between two checks.
 const RARELY: Duration = Duration::from_secs(1);
