@@ -2,15 +2,14 @@
 //! workflows.
 //!
 //! It is built once and then follows the store's events, so a page costs the same with ten tasks or ten thousand. It
-//! holds what lists and figures need, but no agent output, and what tasks have in common once: some hundred bytes for a
-//! task. The usage of running legs changes without an event, so it is
-//! read on each visit.
+//! contains the data for lists and figures, but no agent output, and shares properties that tasks have in common: some
+//! hundred bytes per task. The usage of running legs changes without an event, so it is read on each visit.
 //!
 //! **Building takes time** with many tasks, so it is done in parts: open tasks first, then ended ones, newest first. A
 //! board is complete after the first part; [`TaskIndex::unread`] returns how many tasks the figures still lack.
 //!
-//! **Figures are not folded on each visit.** Tasks are in groups by the day they were created, repository and workflow.
-//! A group has a version that changes with its tasks, so a sum over a group holds until then (see `figures`).
+//! **Figures are not folded on each visit.** Tasks are grouped by creation day, repository and workflow. A group has a
+//! version that changes with its tasks, so a sum over a group stays valid until then (see `figures`).
 //!
 //! A task that cannot be read is left out and reported with the reason, so that one damaged row does not hide the other
 //! tasks.
@@ -147,7 +146,7 @@ impl TaskIndex {
         self.follow_usage(store)
     }
 
-    /// Reads what running legs have used so far. It grows without an event. Groups with a running leg are summed up on
+    /// Reads the current usage of running legs. It grows without an event. Groups with a running leg are summed up on
     /// each visit, so their version stays.
     fn follow_usage(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         for (leg, _) in store.running()? {
@@ -222,7 +221,7 @@ impl TaskIndex {
         Ok(())
     }
 
-    /// Replaces what is known of a task, in all lists.
+    /// Replaces the entry of a task, in all lists.
     pub(crate) fn replace(&mut self, id: TaskId, new: Option<IndexedTask>) {
         self.changes += 1;
         if let Some(old) = self.tasks.remove(&id) {

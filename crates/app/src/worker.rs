@@ -29,8 +29,8 @@ use crate::{App, Error};
 
 /// Longest sleep. Limits how long a stop request goes unnoticed.
 const BEAT: Duration = Duration::from_secs(1);
-/// Shortest time between two looks. Everything that any leg of the fleet writes wakes every worker, and a look reads the
-/// queue: without this, the database would be busy with looks as soon as a few dozen workers share it.
+/// Minimum time between two looks. Every write of any leg of the fleet wakes every worker, and a look reads the queue:
+/// without this, the database would be busy with looks as soon as a few dozen workers share it.
 const CALM: Duration = Duration::from_millis(500);
 /// Interval of its reports to the store: several times within [`Worker::SILENCE`].
 const REPORT: Duration = Duration::from_secs(5);
@@ -324,7 +324,7 @@ impl Work<'_> {
                 self.paused = Some(Instant::now() + backoff(FIRST, self.failures, LONGEST));
                 self.failures = self.failures.saturating_add(1);
                 log(self.app, "trouble", "a harness failed, see the log of the worker in ACQUIT_HOME");
-                // Perhaps it did not get its repository: look at that again.
+                // The reason may be its repository: check that again.
                 self.probed.retain(|need, _| !matches!(need, Need::Repository(_)));
                 self.patrolled = None;
             }

@@ -145,7 +145,7 @@ struct View {
 }
 
 impl View {
-    /// Shows what is new. Returns whether there was anything.
+    /// Shows new output. Returns whether there was any.
     fn show(&mut self, store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
         let mut news = false;
         loop {

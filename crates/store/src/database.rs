@@ -136,7 +136,7 @@ impl<B: Backend> Store for Database<B> {
                 match tables.insert_chunk(hold.leg.into(), &ChunkRow::of(chunk)?)? {
                     Touched::Row if notes.is_empty() => tables.announce(key(hold.leg.task))?,
                     Touched::Row => {}
-                    // The chunk exists, so this call is a repetition and its notes are stored as well.
+                    // The chunk exists, so this call is a repetition and its notes are stored too.
                     Touched::Nothing => return Ok(()),
                 }
             }

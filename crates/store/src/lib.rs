@@ -1,10 +1,10 @@
 //! The store of acquit, on SQLite and PostgreSQL.
 //!
-//! Both databases hold the same tables (tasks, legs, events, transcripts, roots, merge queues, and those of the daemon)
+//! Both databases have the same tables (tasks, legs, events, transcripts, roots, merge queues, and those of the daemon)
 //! and keep the same promises, those of [`acquit_core::store::Store`]; the suite in `tests/conformance` runs on both.
 //! The logic of a method exists only once: `database` turns a call into one transaction, `step` applies a task's
 //! changes row by row, `record` defines the content of a row. `sqlite` and `postgres` each have their own SQL for the
-//! rows, and know how their database starts a transaction, tells the time and waits.
+//! rows, and know how their database starts a transaction, reads the time and waits.
 //!
 //! Critical invariants are in the schema, where no bug of this program can break them: one active leg per task, states
 //! with matching columns, transcripts without empty chunks.

@@ -1,4 +1,4 @@
-//! Merge queues: what each method of the store does to their rows.
+//! Merge queues: the effect of each method of the store on their rows.
 
 use acquit_core::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
 use acquit_core::ids::TaskId;

@@ -73,7 +73,7 @@ pub(crate) fn commit_all(
     Ok(answers)
 }
 
-/// Locks what the steps change, and returns for each why it is refused, if it is.
+/// Locks the rows that the steps change, and returns for each step why it is refused, if it is.
 fn refusals(tables: &mut dyn Tables, commits: &[Commit<'_>]) -> Result<Vec<Option<Error>>> {
     let ids: Vec<i64> = commits.iter().map(|commit| key(commit.before.id())).collect();
     let mut versions: BTreeMap<i64, i64> = tables.lock_tasks(&ids)?.into_iter().collect();
@@ -212,7 +212,7 @@ fn move_legs(tables: &mut dyn Tables, now: Timestamp, moves: &[Moves<'_>]) -> Re
     if readied.is_empty() { Ok(()) } else { ready(tables, now, &readied) }
 }
 
-/// Inserts legs with what their stages need of the machine that runs them, and the pools that they are in.
+/// Inserts legs with the needs of their stages and their pools.
 fn ready(tables: &mut dyn Tables, now: Timestamp, readied: &[Readied<'_>]) -> Result<()> {
     let tasks: Vec<i64> = readied.iter().map(|one| key(one.leg.task)).collect();
     let demands: BTreeMap<i64, (String, String)> =

@@ -5,12 +5,12 @@
 //!
 //! - a claim takes a leg that comes after all earlier ones, while none is held, with a fence above all earlier ones;
 //! - a renewal or an end succeeds if the leg is held under that fence, and is refused otherwise;
-//! - an end lets go of the leg.
+//! - an end releases the leg.
 //!
-//! A history is linearizable if every call can be given a moment between its beginning and its end, such that the rules
+//! A history is linearizable if every call can be assigned a moment between its start and its end such that the rules
 //! explain all answers. A call whose process died, or whose connection broke, may have happened at any time after it
-//! began, or never. Tasks are independent, so each is searched alone, as Wing and Gong do: try every call that may come
-//! next, and remember which combinations of calls and state lead nowhere.
+//! began, or never. Tasks are independent, so each is searched alone, with the algorithm of Wing and Gong: try every
+//! call that may come next, and remember the combinations of calls and state that fail.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -57,7 +57,7 @@ pub struct Call {
     pub held: Held,
     /// When it began, in nanoseconds of a clock that all processes share.
     pub began: u64,
-    /// When it ended; irrelevant if the answer is unknown.
+    /// When it ended; ignored if the answer is unknown.
     pub ended: u64,
     /// Answer.
     pub answer: Answer,
@@ -115,8 +115,8 @@ pub struct Checked {
 }
 
 impl History {
-    /// Reads the lines that processes wrote: call, time, what, and the leg with its fence, apart by tabs. The first line
-    /// of a claim has no leg yet.
+    /// Parses the lines that processes wrote: call, time, action, and the leg with its fence, separated by tabs. The
+    /// first line of a claim has no leg yet.
     pub fn read(text: &str) -> Result<Self, Wrong> {
         let mut open: BTreeMap<&str, (Act, u64, Option<Held>)> = BTreeMap::new();
         let mut history = Self::default();
@@ -155,7 +155,7 @@ impl History {
                 None => {}
             }
         }
-        // Their processes died in the call.
+        // Their processes died during the call.
         for (act, began, held) in open.into_values() {
             match held {
                 Some(held) => {
@@ -211,7 +211,7 @@ fn claim_silently(calls: &mut Vec<Call>, lost: &mut Vec<u64>) -> Result<(), Wron
         *first = call.ended.min(*first);
     }
     for (held, before) in found {
-        // The latest that fits leaves the earlier ones to others.
+        // The latest possible claim leaves the earlier ones for other legs.
         let Some(at) = lost.iter().rposition(|began| *began < before) else {
             return Err(Wrong::Unclaimed(held));
         };
@@ -230,7 +230,7 @@ struct State {
 }
 
 impl State {
-    /// Returns the state after a call that happens now with this answer; `None` if it cannot.
+    /// Returns the state after a call that happens now with this answer; `None` if that is impossible.
     fn after(self, call: &Call) -> Option<Self> {
         let (leg, fence) = (call.held.leg, call.held.fence);
         let holds = self.is_held && (self.leg, self.fence) == (leg, fence);
@@ -253,7 +253,7 @@ fn explained(calls: &[Call]) -> bool {
     search(calls, &mut vec![false; calls.len()], State::default(), &mut dead)
 }
 
-/// Tries every call that may come next. A call may, unless another one that is left ended before it began.
+/// Tries every call that may come next: a call that started before every other remaining call ended.
 fn search(
     calls: &[Call],
     placed: &mut Vec<bool>,
@@ -306,13 +306,13 @@ mod tests {
     fn right_histories_pass() {
         let cases: &[&[_]] = &[
             &[(Claim, 1, 5, 0, 10, Done), (Renew, 1, 5, 20, 30, Done), (End, 1, 5, 40, 50, Done)],
-            // Calls that overlap happen in either order.
+            // Overlapping calls happen in either order.
             &[(Claim, 1, 5, 0, 10, Done), (End, 1, 5, 20, 60, Done), (Renew, 1, 5, 30, 40, Done)],
             &[(Claim, 1, 5, 0, 10, Done), (End, 1, 5, 20, 60, Done), (Renew, 1, 5, 30, 70, Refused)],
             &[(Claim, 1, 5, 0, 10, Done), (End, 1, 5, 20, 40, Done), (Claim, 2, 9, 30, 50, Done)],
-            // A handoff whose connection broke has happened, though the harness does not know.
+            // A handoff whose connection broke happened, although the harness does not know.
             &[(Claim, 1, 5, 0, 10, Done), (End, 1, 5, 20, 25, Unknown), (Claim, 2, 7, 90, 99, Done)],
-            // Or it has not, and another found the leg.
+            // Or it did not happen, and another process found the leg.
             &[
                 (Claim, 1, 5, 0, 10, Done),
                 (End, 1, 5, 20, 25, Unknown),
@@ -396,7 +396,7 @@ mod tests {
         let text = text.replace("b/2/0\t1.000000005\tclaim\t\n", "");
         assert!(matches!(History::read(&text).expect("a history").check(), Err(Wrong::Unclaimed(_))));
         assert!(matches!(History::read("half a line"), Err(Wrong::Line(_))));
-        // Where the third died in its call, its leg is known, and may have ended or not.
+        // If the third process died during its call, its leg is known, and may have ended or not.
         for more in ["", "e/5/0\t1.000000010\tclaim\t\ne/5/0\t1.000000011\tok\tT-1.3 7\n"] {
             let text = text.replace("c/3/0\t1.000000007\tok\tT-1.2 6\n", more);
             let checked = History::read(&text).expect("a history").check();

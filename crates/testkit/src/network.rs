@@ -37,7 +37,7 @@ impl Namespace {
         Self(holder)
     }
 
-    /// A program inside.
+    /// Returns a command for a program inside.
     fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--target={}", self.0.id())).arg("--net").arg("--").arg(program);
@@ -72,7 +72,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes a switch. Fails or skips the test if a program is missing, and skips it if this user may make no network.
+    /// Creates a switch. Fails or skips the test if a program is missing, and skips it if this user has no permission
+    /// to create a network.
     #[track_caller]
     pub fn or_skip(reason: &str) -> Option<Self> {
         for program in PROGRAMS {
@@ -122,7 +123,7 @@ impl Host<'_> {
         format!("port{}", self.number)
     }
 
-    /// A program on it.
+    /// Returns a command for a program on this host.
     pub fn program(&self, program: impl AsRef<OsStr>) -> Command {
         self.namespace.program(program)
     }
@@ -144,7 +145,8 @@ impl Host<'_> {
         self.network.switch.must(&format!("ip link set {} nomaster", self.port()));
     }
 
-    /// Slows its link down in both directions: by a delay and lost packets where the kernel can, else by a narrow pipe.
+    /// Slows its link down in both directions: by a delay and packet loss if the kernel supports them, else by a narrow
+    /// pipe.
     #[track_caller]
     pub fn slow(&self) {
         for (end, device) in [(&self.network.switch, self.port()), (&self.namespace, "eth0".to_owned())] {
@@ -155,7 +157,7 @@ impl Host<'_> {
         }
     }
 
-    /// Makes its link whole again.
+    /// Removes the cut and the slowdown of its link.
     #[track_caller]
     pub fn heal(&self) {
         let port = self.port();

@@ -60,7 +60,7 @@ impl Database {
     }
 }
 
-/// Returns the number that a query of the database at this URL gives.
+/// Returns the number that a query returns in the database at this URL.
 pub fn number(url: &str, sql: &str) -> Result<i64, postgres::Error> {
     Client::connect(url, NoTls)?.query_one(sql, &[]).map(|row| row.get(0))
 }
@@ -76,7 +76,7 @@ pub struct Role {
 }
 
 impl Role {
-    /// Creates a role. The server must not ask it for a password.
+    /// Creates a role. The server must not require a password for it.
     ///
     /// # Panics
     ///
@@ -148,7 +148,7 @@ pub fn programs() -> Option<PathBuf> {
     let complete =
         |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| dir.join(name).is_file());
     let in_path = need::find("initdb").and_then(|initdb| {
-        // A link in PATH may stand alone; the other programs are beside its target.
+        // A link in PATH may be alone; the other programs are next to its target.
         let real = initdb.canonicalize().ok()?;
         real.parent().map(PathBuf::from)
     });

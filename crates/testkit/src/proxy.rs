@@ -36,7 +36,7 @@ impl Proxy {
 fn lead(stream: TcpStream, to: SocketAddr, kept: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut head = Vec::new();
     let mut from = stream.try_clone()?;
-    // Byte by byte: what follows the head is not for the proxy.
+    // Byte by byte, because data after the head does not belong to the proxy.
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         from.read_exact(&mut byte)?;

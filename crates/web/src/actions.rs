@@ -1,4 +1,4 @@
-//! Actions of forms. Each calls one use case and leads back to the page of the form.
+//! Actions of forms. Each calls one use case and redirects to the page of the form.
 
 use acquit_app::answer::{Reply, Seen};
 use acquit_app::reload::Renewal;

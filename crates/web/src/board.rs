@@ -305,7 +305,7 @@ fn card<'i>(
     Ok(Card { lane, place, known, task, usage, words })
 }
 
-/// Returns the last thing a running agent said or did.
+/// Returns the last message or action of a running agent.
 fn last_words(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Option<String>, Error> {
     let items = acquit_app::transcript::newest(app, store, leg, LAST_LINES)?;
     Ok(items.iter().rev().find_map(|item| match &item.said {
@@ -411,7 +411,7 @@ pub fn what(task: &Task, last: Option<(leg::State, Timestamp)>, now: Timestamp) 
     }
 }
 
-/// Returns the title of finished work; what its agents said last, if it has the title of the task.
+/// Returns the title of finished work; the last message of its agents, if it has the title of the task.
 fn came_to(task: &Task) -> String {
     let headline = task.headline();
     let said = || task.account().into_iter().last();

@@ -93,8 +93,8 @@ fn none(task: &Task) -> Content {
 /// Id of the form that sends comments.
 const FORM: &str = "comments";
 
-/// Renders the form that sends the comments of a person to the agent: it rejects the open request where that leads back to
-/// a stage, or retries the task. `None` if the task can do neither.
+/// Renders the form that sends a person's comments to the agent: it rejects the open request if a rejection goes back
+/// to a stage, or retries the task. `None` if the task can do neither.
 fn sending(shared: &Shared, store: &mut dyn Store, task: &Task) -> Result<Option<Markup>, Error> {
     let id = task.id();
     let back = match &task.state {

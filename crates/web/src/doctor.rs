@@ -66,7 +66,7 @@ pub fn content(examined: &Examined, app: &App, wanted: &Wanted) -> Content {
             p.lede { @if doctor::is_complete(&list) { "Tasks can run here." } @else { "Some tasks cannot run here." } " Checked at " time { (words::moment(when, "%H:%M:%S")) } ". " a href="/doctor?again=true" { "Check again" } }
         }
         ul.panel.rows {
-            // What is missing comes first.
+            // Missing abilities come first.
             @let (there, missing): (Vec<&Ability>, Vec<&Ability>) = list.iter().partition(|ability| ability.is_there());
             @for ability in missing.into_iter().chain(there) {
                 li {

@@ -88,7 +88,7 @@ fn tool_use(name: &str, input: &str, find: &str) -> Markup {
     }
 }
 
-/// Returns the argument of a tool call that says most.
+/// Returns the most informative argument of a tool call.
 pub fn short(input: &str) -> Option<String> {
     let arguments: Value = serde_json::from_str(input).ok()?;
     let named = ["file_path", "path", "command", "pattern", "query", "url"];

@@ -1,9 +1,9 @@
 //! Live updates for open pages, as server-sent events.
 //!
-//! One thread reads the store's events while there are viewers, and broadcasts them: the store is queried once, however
-//! many viewers there are. Each message has the event's number in the store as its id, so a browser that was
-//! disconnected continues with `Last-Event-ID`. Output of an agent is not an event; pages are only told that there is
-//! some.
+//! One thread reads the store's events while there are viewers, and broadcasts them: the store is queried once,
+//! regardless of the number of viewers. Each message has the event's number in the store as its id, so a browser that
+//! was disconnected continues with `Last-Event-ID`. Output of an agent is not an event; pages only get a signal that
+//! there is new output.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -118,7 +118,7 @@ impl Live {
         Sse::new(all).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
     }
 
-    /// Tells viewers that pages have changed without an event.
+    /// Notifies viewers that pages have changed without an event.
     pub fn printed(&self) {
         // There may be no viewer.
         let _ = self.sender.send(News::Printed);

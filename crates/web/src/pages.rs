@@ -332,7 +332,7 @@ async fn show_leg(
     .await
 }
 
-/// Tells a person that their role does not allow it.
+/// Shows that the person's role does not allow it.
 pub async fn forbidden(shared: &Arc<Shared>, headers: &HeaderMap, role: Role) -> Response {
     let text = format!(
         "This needs the role operator. Your role is {}: you can look, and change nothing.",

@@ -139,8 +139,8 @@ pub fn drafted(
     }
 }
 
-/// Renders the page for a person whose form was not accepted: why, and the form with what they sent. If the request is
-/// no longer open, what they wrote.
+/// Renders the page for a person whose form was not accepted: the reason, and the form with their input. If the request
+/// is no longer open, only their input.
 pub fn again(
     shared: &Shared,
     store: &mut dyn Store,
@@ -241,7 +241,7 @@ fn address(task: &Task, sent: Sent<'_>, verb: &str) -> String {
     }
 }
 
-/// Renders what every form sends: what the person saw.
+/// Renders the fields that every form sends: the state of the request that the person saw.
 fn seen(task: &Task, request: &HumanRequest, sent: Sent<'_>) -> Markup {
     html! {
         input type="hidden" name="request" value=(request.number);

@@ -46,7 +46,7 @@ pub fn kept(text: &str) -> String {
     if text.starts_with('\n') { format!("\n{text}") } else { text }
 }
 
-/// Says in a sentence that all tries of a kind are used up.
+/// Returns a sentence that all tries of a kind are used up.
 pub fn spent(kind: &str) -> String {
     let known = match kind {
         kind::AGENT => "The agent failed too often.",

@@ -75,7 +75,7 @@ fn own_workflows(app: &App) -> (BTreeMap<String, Workflow>, Vec<String>) {
     for known in project.workflows {
         match known.read {
             Ok(workflow) => drop(usable.insert(known.name.to_string(), workflow)),
-            // One that is shipped may need what this project does not have.
+            // A shipped workflow may need something that this project does not have.
             Err(_) if known.origin == Origin::Shipped => {}
             Err(why) => mistakes.push(why.to_string()),
         }

@@ -64,7 +64,7 @@ pub struct Rehearsal {
 /// Runs a task until it ends and shows its progress. Receives the app of the rehearsal, with its own store.
 pub type Run<'r> = &'r mut dyn FnMut(&App, &mut dyn Store, TaskId) -> Result<Task, Error>;
 
-/// Runs setup and all gates of the project that work without a change, and looks whether the agents can start.
+/// Runs setup and all gates of the project that work without a change, and checks whether the agents can start.
 pub fn rehearse(app: &App, run: Run<'_>) -> Result<Rehearsal, Error> {
     let source = app.source()?;
     let whole = app.files(&source)?.read()?;

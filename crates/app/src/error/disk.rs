@@ -11,7 +11,7 @@ use super::Error;
 
 /// Returns a hint for a disk that cannot be written to, if that caused the error.
 pub(super) fn of_disk(error: &Error) -> Option<&'static str> {
-    // A variant that only passes an error on is not among its causes.
+    // A variant that only passes on an error is not among its causes.
     let first: &(dyn Cause + 'static) = match error {
         Error::Git(error) => error,
         Error::Copy(error) => error,

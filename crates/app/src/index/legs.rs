@@ -1,7 +1,7 @@
 //! Legs of indexed tasks in few bytes: ten thousand tasks have fifty thousand legs.
 //!
-//! Most tasks have legs of the same shapes in the same order, so tasks share that list. What differs, times and usage,
-//! is stored as differences in as many bytes as each number needs: about ten for a leg instead of two hundred.
+//! Most tasks have legs of the same shapes in the same order, so tasks share that list. The rest, times and usage, is
+//! stored as differences, each in as many bytes as the number needs: about ten bytes per leg instead of two hundred.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -108,8 +108,8 @@ pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<Vec
     Ok(kept)
 }
 
-/// Copies a file beside itself, unless it has this text already or is not a regular text file. Returns name and text of
-/// the copy. An earlier copy with another text stays.
+/// Copies a file next to itself, unless it has this text already or is not a regular text file. Returns name and text
+/// of the copy. An earlier copy with another text stays.
 fn keep_old(folder: &OwnedFd, name: &str, text: &str) -> io::Result<Option<(String, String)>> {
     let Some(old) = text_of(folder, name)?.filter(|old| old != text) else { return Ok(None) };
     for number in 1.. {
@@ -145,8 +145,8 @@ fn text_of(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
     Ok(String::from_utf8(bytes).ok())
 }
 
-/// Returns an error if a configuration exists, whatever its content, or if another file would change. A file with the
-/// same content was left by an interrupted run.
+/// Returns an error if a configuration exists, with any content, or if another file would change. A file with the same
+/// content was left by an interrupted run.
 fn refuse_existing(repository: &Path, plan: &Plan) -> Result<(), Error> {
     for (path, text) in &plan.files {
         let full = repository.join(path);

@@ -32,7 +32,7 @@ const LOOKED_AT: u32 = 2_000;
 const EARLY: Duration = Duration::from_secs(10);
 
 impl Daemon<'_> {
-    /// Creates messages for what happened since the last call.
+    /// Creates messages for the events since the last call.
     pub(super) fn tell(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         if self.waits {
             // The configuration of the channels is not trusted at the moment.
@@ -44,7 +44,7 @@ impl Daemon<'_> {
         let told = !self.home.config.notices.channels.is_empty();
         let (now, dashboard) = (store.now()?, self.dashboard_address());
         let Some(mut after) = store.mark(mark)? else {
-            // Nothing was read yet for this project: what happened before now is not news.
+            // This project has no position yet: earlier events are not news.
             let newest = crate::index::newest_event(store, 0)?;
             return Ok(store.post(&[], Some((mark, newest)))?);
         };
@@ -82,7 +82,7 @@ impl Daemon<'_> {
                     ));
                 }
             }
-            // In one transaction, so that nothing is sent twice or left out.
+            // In one transaction, so that nothing is sent twice or omitted.
             store.post(&messages, Some((mark, after)))?;
             if events.len() < PAGE as usize {
                 return Ok(());

@@ -11,10 +11,10 @@ use acquit_run::process::Detached;
 
 use crate::{App, Error};
 
-/// Hidden subcommand that gets one repository.
+/// Hidden subcommand that fetches one repository.
 const VERB: &str = "obtain";
 
-/// The processes that run, by the key of their repository.
+/// Running processes, by the key of their repository.
 #[derive(Default)]
 pub(super) struct Repositories(BTreeMap<String, Getting>);
 
@@ -41,7 +41,7 @@ impl Repositories {
         Ok(Some(if done { Offered::Yes } else { Offered::No(reason(&said)) }))
     }
 
-    /// Ends what runs.
+    /// Ends all running processes.
     pub(super) fn end(&mut self) {
         for (_, getting) in std::mem::take(&mut self.0) {
             getting.process.end();
@@ -61,7 +61,7 @@ fn start(app: &App, task: TaskId) -> Result<Getting, Error> {
     Ok(Getting { process, said })
 }
 
-/// Returns why a repository could not be got, from what its process printed.
+/// Returns why a repository could not be fetched, from its process's output.
 fn reason(said: &str) -> String {
     let replies = said.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
     let failed = replies.into_iter().find_map(|reply| match reply {

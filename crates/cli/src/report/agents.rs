@@ -1,5 +1,5 @@
-//! Formats the agents of a machine: a line each, and below it whether it starts in the sandbox, how it logs in, what
-//! to add, and which features it lacks.
+//! Formats the agents of a machine: one line each, and below it whether it starts in the sandbox, how it logs in,
+//! what to add to the configuration, and which features it lacks.
 
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ fn one(printer: Printer, tried: &Tried, home: Option<&Path>) -> Vec<String> {
     match &tried.trial.login {
         Login::Variable(name) => detail("login", &format!("${name}")),
         Login::File(path) => detail("login", &short(path, home)),
-        // A finding says more.
+        // A finding explains more.
         Login::Missing => {}
         Login::Unknown => detail("login", "cannot be seen from outside"),
     }

@@ -191,7 +191,7 @@ impl Printer {
         }
     }
 
-    /// Says that a list is cut, on stderr; also with `--json`, where the list itself cannot say it.
+    /// Reports on stderr that a list is cut; also with `--json`, where the list itself cannot show it.
     pub fn cut(self, shown: usize) {
         let line = format!("only the newest {shown}; --limit shows more");
         if self.json { self.warn(&line) } else { self.say(&line) }

@@ -15,8 +15,8 @@ pub fn cost(micros: Option<u64>) -> String {
     }
 }
 
-/// Formats the cost of usage: the agent's figure, plus our price list's for what the agent gave none (`≈`, and `+` if
-/// part of it has no price). Empty if nothing was used.
+/// Formats the cost of usage: the agent's figure, plus our price list's for usage without one (`≈`, and `+` if part
+/// of it has no price). Empty if nothing was used.
 pub fn usage_cost(usage: &Usage) -> String {
     if usage.is_empty() {
         return String::new();

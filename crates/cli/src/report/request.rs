@@ -55,7 +55,7 @@ impl Printer {
         self.suggest(task);
     }
 
-    /// Prints what the user decides about: the last stage's summary of its work, and the plan.
+    /// Prints the subject of the decision: the last stage's summary of its work, and the plan.
     fn subject(self, task: &Task) {
         if let Some(summary) = summary(task) {
             self.data(&self.paint(Look::Faint, "  summary"));

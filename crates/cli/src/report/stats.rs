@@ -13,7 +13,7 @@ use acquit_app::stats::{Contender, Stats};
 const NAME: usize = 40;
 
 impl Printer {
-    /// Prints what tasks cost, by project, workflow, agent and model.
+    /// Prints the cost of tasks by project, workflow, agent and model.
     pub fn stats(self, stats: &Stats, limit: u32) {
         if stats.tasks == 0 {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");

@@ -135,7 +135,7 @@ fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
     Ok(made)
 }
 
-/// Prints what holds and what does not.
+/// Prints which gates pass and which fail.
 fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
     let printer = cli.printer;
     let Rehearsal { verdicts, left_out, problems, cancelled, has_agent } = rehearsal;

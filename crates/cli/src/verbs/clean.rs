@@ -1,4 +1,4 @@
-//! `acquit clean`: lists workspaces, and what the store has for workers, with their size, and removes what is no longer
+//! `acquit clean`: lists workspaces and the store's data for workers with their size, and removes what is no longer
 //! needed.
 
 use acquit_core::time::{Span, Timestamp};
@@ -64,7 +64,7 @@ pub fn clean(cli: &Cli, wish: Wish, whose: Whose) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Shows what the store has for workers.
+/// Shows the store's data for workers.
 fn show_parcels(cli: &Cli, kept: &[Kept], wish: Wish, now: Timestamp) {
     if kept.is_empty() {
         return;
@@ -82,7 +82,7 @@ fn show_parcels(cli: &Cli, kept: &[Kept], wish: Wish, now: Timestamp) {
     cli.printer.say(&format!("{}, for workers", sum(&all, wish, "in the store")));
 }
 
-/// Sums up sizes in words.
+/// Formats a sum of sizes.
 fn sum(all: &[(&str, u64)], wish: Wish, place: &str) -> String {
     let of =
         |wanted: &str| all.iter().filter(|(word, _)| *word == wanted).map(|(_, bytes)| bytes).sum::<u64>();

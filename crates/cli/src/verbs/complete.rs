@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::report::text;
 use acquit_app::tasks::STATES;
 
-/// How many tasks to offer, newest first.
+/// Maximum number of tasks to offer, newest first.
 const MOST: u32 = 50;
 /// Maximum width of a title.
 const TITLE: usize = 50;
@@ -32,8 +32,8 @@ enum What {
     State,
 }
 
-/// Prints a candidate per line: the word, a tab, a description. Skips what it cannot find out: a shell cannot show
-/// errors.
+/// Prints one candidate per line: the word, a tab, a description. Skips everything that it cannot find out, because
+/// a shell cannot show errors.
 pub fn complete(cli: &Cli, words: &[String]) -> Exit {
     let found = match at_cursor(words) {
         Some(What::Task) => tasks(cli),
@@ -49,7 +49,7 @@ pub fn complete(cli: &Cli, words: &[String]) -> Exit {
     Exit::Done
 }
 
-/// Returns what the last word is; it may be empty or incomplete. `words` starts after `acquit`.
+/// Returns the kind of the last word, which may be empty or incomplete. `words` starts after `acquit`.
 fn at_cursor(words: &[String]) -> Option<What> {
     let (last, before) = words.split_last()?;
     if last.starts_with('-') {

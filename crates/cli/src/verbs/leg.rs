@@ -29,7 +29,7 @@ pub fn leg(cli: &Cli, wanted: Wanted<'_>, then: Then, passed_on: Option<Timestam
 }
 
 fn run(cli: &Cli, wanted: Wanted<'_>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {
-    // Start a new session, so that closing the terminal, or Ctrl-C for a process that watches, does not reach the
+    // Start a new session, so that closing the terminal, or Ctrl-C for a watching process, does not reach the
     // harness. This fails if the process already leads a group, which is fine.
     let _ = rustix::process::setsid();
     let began = Began { passed_on, ..Began::now() };

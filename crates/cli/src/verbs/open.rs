@@ -81,7 +81,7 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // `acquit clean` removes what is left.
+            // `acquit clean` removes leftovers.
             let _ = acquit_run::workspace::remove_folder(folder);
         }
     }

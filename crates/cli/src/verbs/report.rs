@@ -13,9 +13,9 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::text;
 
-/// How many nights of a schedule to search.
+/// Maximum number of nights of a schedule to search.
 const NIGHTS: u32 = 400;
-/// How many dates to suggest if the requested one has no night.
+/// Maximum number of dates to suggest if the requested one has no night.
 const NAMED: usize = 7;
 
 /// Prints the report of the newest night, of a date, or of a schedule.

@@ -116,7 +116,7 @@ fn signals() -> Result<UnixStream, Error> {
     Ok(heard)
 }
 
-/// Returns what git and acquit obey in the directories that a program may write.
+/// Returns the files in writable directories of the program that control git and acquit.
 fn planted(policy: &Policy) -> BTreeSet<PathBuf> {
     let written = policy.view.iter().filter(|entry| entry.what == What::Write);
     written.flat_map(|entry| checkouts(&entry.at)).collect()

@@ -165,7 +165,7 @@ fn approve(task: &Task) -> String {
     if is_changed { format!("approve {} and no other", short(&task.tip)) } else { "approve".to_owned() }
 }
 
-/// Says where an answer leads.
+/// Describes where an answer leads.
 fn lead(task: &Task, workflow: &Workflow, answer: Answer) -> Option<String> {
     Some(match leads(task, workflow, answer)? {
         Leads::Stage { stage, round: Some((spent, limit)) } => format!("{stage}, round {spent} of {limit}"),
@@ -175,7 +175,7 @@ fn lead(task: &Task, workflow: &Workflow, answer: Answer) -> Option<String> {
     })
 }
 
-/// Asks yes or no, and shows what follows from each. `others` are further outcomes to choose by number.
+/// Asks yes or no, and shows the consequences of each. `others` are further outcomes to choose by number.
 fn decision(
     cli: &Cli,
     store: &mut dyn Store,
@@ -225,7 +225,7 @@ fn short(commit: &str) -> String {
     text::visible(commit.get(..10).unwrap_or(commit))
 }
 
-/// Prints what the user decides about: the commit, its target, its size, and the newest verdict of each gate.
+/// Prints the subject of the decision: the commit, its target, its size, and the newest verdict of each gate.
 fn subject(cli: &Cli, store: &mut dyn Store, task: &Task) {
     let printer = cli.printer;
     let faint = |word: &str| printer.paint(Look::Faint, &format!("  {word:<8}"));

@@ -70,7 +70,7 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
     let checked = Checked { names: known.iter().map(|known| &known.name).collect(), only };
     let layers = files.layers()?;
     if layers.iter().any(|layer| layer.text.parse::<toml::Table>().is_err()) {
-        // Without a configuration it is unknown what workflows may use, so don't check them.
+        // Without a configuration it is unknown which names workflows may use, so don't check them.
         return found(cli, &checked, mistakes, &warnings);
     }
     mistakes.extend(serve::mistakes(&project, &layers));

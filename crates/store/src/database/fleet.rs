@@ -113,7 +113,7 @@ impl<B: Backend> Fleet for Database<B> {
 
     fn discard_repository(&mut self, repository: &str, since: Timestamp) -> Result<bool> {
         self.write("remove parcels", |tables, _| {
-            // The lock comes first: a task that is being created holds one of these until it is there to be seen.
+            // Lock first: a task that is being created holds one of these locks until it is visible.
             let base = tables.lock_base(&plain(repository))?;
             if base.is_empty()
                 || tables.has_work(&plain(repository))?

@@ -1,5 +1,5 @@
-//! PostgreSQL statements. Others write at the same time, so a transaction locks what it relies on: the task's row, then
-//! the leg's row, then the events.
+//! PostgreSQL statements. Others write at the same time, so a transaction locks the rows that it relies on: the task's
+//! row, then the leg's row, then the events.
 
 /// Pools that let no leg start at the time `$1`: those at a usage limit, and those with the maximum number of running
 /// legs.

@@ -1,4 +1,4 @@
-//! Rights of a database role for workers: what running legs needs, and nothing else.
+//! Rights of a database role for workers: those that running legs needs, and no others.
 //!
 //! The password of a worker is on many machines. With it, anyone can run legs and end them in any way. But the server
 //! refuses to add a task, change what a task does, rewrite history, remove data of others, or send messages. The owner

@@ -75,7 +75,7 @@ impl Rows<'_> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Returns what is found for each of these, in order.
+    /// Returns the rows found for each of these keys, in order.
     pub(super) fn each<K, T>(
         &self,
         keys: &[K],

@@ -23,7 +23,7 @@ pub(crate) trait FleetTables {
     /// Returns the limits of those of the pools that are known.
     fn at_once(&mut self, pools: &[&str]) -> Result<Vec<(String, Option<i64>)>>;
     fn set_at_once(&mut self, pool: &str, most: Option<i64>) -> Result<()>;
-    /// Lets no leg of a pool be claimed until a time, or longer if that was said before.
+    /// Blocks claims of a pool's legs until a time, or longer if an earlier call set a later time.
     fn pause(&mut self, pool: &str, until: Timestamp) -> Result<()>;
     /// Returns pools that let no leg start, with the time until which they are paused, and their limits.
     fn full_pools(&mut self, now: Timestamp) -> Result<Vec<FullRow>>;
@@ -38,9 +38,10 @@ pub(crate) trait FleetTables {
     /// Returns whether a parcel exists. If so, it cannot be removed before the end of the transaction.
     fn keep_parcel(&mut self, parcel: i64) -> Result<Touched>;
     fn held(&mut self) -> Result<Vec<HeldRow>>;
-    /// Removes what the legs of a task left.
+    /// Removes the data that the legs of a task left.
     fn delete_work(&mut self, task: i64) -> Result<()>;
-    /// Locks what tasks of a repository were made with, against those who build on it and others who remove it.
+    /// Locks the data that tasks of a repository were created with, against tasks that build on it and processes
+    /// that remove it.
     fn lock_base(&mut self, repository: &str) -> Result<Vec<i64>>;
     /// Returns whether legs left anything that belongs to a repository.
     fn has_work(&mut self, repository: &str) -> Result<bool>;
