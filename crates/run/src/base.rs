@@ -1,5 +1,5 @@
-//! Chooses the start of work that will leave this machine: a branch of the repository's remote, never what happens to
-//! be checked out.
+//! Chooses the start of work that will leave this machine: a branch of the repository's remote, never the current
+//! checkout.
 //!
 //! The checkout may be unfinished, and acquit must not push commits that the user has not pushed. So the base of a
 //! night, and of a task that ends at a forge, is the remote's default branch or the named branch, as it is at the
@@ -17,7 +17,7 @@ use crate::runtime::Runtime;
 /// Timeout for asking a remote for its default branch. A person waits for the task to start.
 const ASK: Duration = Duration::from_secs(20);
 
-/// Common names of default branches, for when nothing else tells.
+/// Common names of default branches, as the last resort.
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
 
 /// Remote of the project's base branch.

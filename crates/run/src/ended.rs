@@ -1,4 +1,4 @@
-//! Cleans up after a task that has ended, whoever ended it: its last harness, a person, or the supervisor.
+//! Cleans up after a task that has ended, whether its last harness, a person or the supervisor ended it.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::secrets::{self, Redactor, Secret, Vault};
 use crate::trusted_definitions;
 use crate::workspace::remove_folder;
 
-/// File of a task's directory that says up to which leg it was cleaned.
+/// File in a task's directory with the number of the leg up to which it was cleaned.
 const CLEANED: &str = "cleaned";
 
-/// Cleans up after a task if it has ended. Without trust in its definition here, nobody looks for its secrets, and what
-/// could hold one is removed.
+/// Cleans up after a task if it has ended. If its definition is not trusted here, its secrets are not looked up, and
+/// everything that could contain one is removed.
 pub fn clean_up(runtime: &Runtime, store: &mut dyn Store, task: &Task) -> store::Result<()> {
     if is_due(runtime, task) {
         let definition = store.definition(task.id())?;
@@ -45,7 +45,7 @@ fn legs(task: &Task) -> String {
     task.past.len().to_string()
 }
 
-/// Removes what agents kept. If the task can be retried, keeps their homes with the conversations, but redacts secrets.
+/// Removes agents' files. If the task can be retried, keeps their homes with the conversations, but redacts secrets.
 /// Redacts the files of lost legs, whose harness could not. Best effort: the directories are private, and the next
 /// sweep tries again.
 fn clean(runtime: &Runtime, definition: Option<&Definition>, task: &Task) {
@@ -82,8 +82,8 @@ fn clean(runtime: &Runtime, definition: Option<&Definition>, task: &Task) {
     }
 }
 
-/// Returns a redactor for every secret that a task may have left anywhere. `None` if one that it was granted is not known
-/// here any more.
+/// Returns a redactor for every secret that a task may have left anywhere. `None` if a granted secret is no longer
+/// known here.
 fn whole_redactor(runtime: &Runtime, definition: &Definition, task: &Task) -> Option<Redactor> {
     let vault = Vault::new(&definition.config, &runtime.environment, &runtime.spawner);
     let names = granted(definition, task);

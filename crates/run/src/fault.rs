@@ -73,7 +73,7 @@ fn count(marker: &str) -> std::io::Result<u64> {
 #[cfg(not(feature = "fault-points"))]
 pub(crate) fn point(_: &str, _: &Environment) {}
 
-/// Returns how long leases last, if a test shortens them.
+/// Returns the duration of leases, if a test shortens them.
 #[cfg(feature = "fault-points")]
 pub(crate) fn lease(environment: &Environment) -> Option<Duration> {
     let wanted = environment.get("ACQUIT_LEASE").and_then(|value| value.to_str())?;
@@ -86,7 +86,7 @@ pub(crate) fn lease(_: &Environment) -> Option<Duration> {
     None
 }
 
-/// What a call does to a leg that is held.
+/// The effect of a call on a leg that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Renew,

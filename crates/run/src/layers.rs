@@ -43,7 +43,7 @@ const MOST_KEPT: usize = 8;
 /// File in a layer for changed lock files that records how setup used the network.
 const SETUP: &str = "setup.json";
 
-/// How long an unused layer is kept.
+/// Time after which an unused layer is removed.
 const UNUSED: Duration = Duration::from_hours(14 * 24);
 
 /// Caches in a home with what package managers download. Only these are kept: no settings, which could name programs,

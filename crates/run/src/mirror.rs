@@ -155,7 +155,7 @@ pub fn fetch(
     reach(runtime, config, url, limit, |git, way| into.fetch_commit(git, way, commit))
 }
 
-/// Calls git with what reaches an address: its forge's token, the user's SSH key, or nothing.
+/// Calls git with the credentials for an address: its forge's token, the user's SSH key, or none.
 fn reach<T>(
     runtime: &Runtime,
     config: &Config,
@@ -174,7 +174,7 @@ fn reach<T>(
         Ok(Located::At(place)) => Some(place),
         Ok(Located::Nowhere(_)) | Err(_) => None,
     };
-    // A server that is no forge has an address too.
+    // A server that is not a forge has an address too.
     let address = address.or_else(|| Address::of_server(url));
     let transport = address.as_ref().map(|address| address.transport);
     let token = place

@@ -1,9 +1,9 @@
 //! Removes workspaces that are no longer needed: finds them on disk, applies the rule ([`acquit_core::retention`]),
 //! saves their content and removes them.
 //!
-//! [`clean`] is for a task that has just completed, [`sweep`] for all that are left. A sweep looks at what is on disk,
-//! so its cost does not grow with the age of the store. A workspace in use is locked, and the state of its task is read
-//! again under the lock, so nothing of a live task is touched.
+//! [`clean`] is for a task that has just completed, [`sweep`] for all remaining ones. A sweep looks at the disk, so its
+//! cost does not grow with the age of the store. A workspace in use is locked, and the state of its task is read again
+//! under the lock, so nothing of a live task is touched.
 
 use std::fs;
 use std::path::PathBuf;
@@ -99,7 +99,7 @@ fn remove_gate_trees(runtime: &Runtime, task: TaskId) {
     for leg in entries(runtime.task_folder(task).join("legs")) {
         for entry in entries(leg.path()) {
             if entry.file_name().to_string_lossy().starts_with("tree-") {
-                // What cannot be removed goes with the task.
+                // If it cannot be removed, it is removed with the task.
                 let _ = remove_folder(&entry.path());
             }
         }

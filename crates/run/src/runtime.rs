@@ -49,7 +49,7 @@ impl Runtime {
         let all = self.home.join("tasks");
         match self.store.get() {
             Some(store) => all.join(store.to_string()),
-            // There are no tasks without a store. This is used to show what a leg would be told.
+            // There are no tasks without a store. Used to show a leg's prompt.
             None => all,
         }
     }
@@ -83,8 +83,8 @@ impl Runtime {
         self.task_folder(task).join("agent")
     }
 
-    /// Creates the directories of a leg, new and private. Removes whatever is in their place: a leg runs once, so
-    /// nothing of its own can be there yet.
+    /// Creates the directories of a leg, new and private. Removes existing entries: a leg runs once, so none of them
+    /// can be its own.
     pub(crate) fn open_leg_folder(&self, leg: LegId) -> std::io::Result<LegFolder> {
         let folder = self.leg_folder(leg);
         let legs = self.task_folder(leg.task).join("legs");
@@ -161,7 +161,7 @@ impl LegFolder {
         self.output_dir().join(PROGRESS)
     }
 
-    /// Returns the file with what acquit's tools know about the leg.
+    /// Returns the file with the data of acquit's tools about the leg.
     pub fn tools(&self) -> PathBuf {
         self.0.join("tools.json")
     }

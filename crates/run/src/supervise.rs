@@ -11,8 +11,8 @@ use crate::fault::{self, Act};
 use crate::process::Identity;
 use crate::runtime::Runtime;
 
-/// How many legs to declare lost in one transaction. A daemon that starts after a crash of its machine finds hundreds, and
-/// a transaction for each takes too long; but others who write wait for as long as one lasts.
+/// Maximum number of legs to declare lost in one transaction. A daemon that starts after a crash of its machine finds
+/// hundreds, and a transaction for each takes too long; but other writers wait for the whole transaction.
 const AT_ONCE: usize = 100;
 
 /// Marks as lost every leg whose harness is gone: on this machine and boot by checking the process, otherwise by the
@@ -38,7 +38,7 @@ pub fn is_worked_on(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> R
 }
 
 /// Resumes every task that waited for another one which has ended. Returns their number. Delaying this loses nothing:
-/// what a task waits for is in the store, and the next call finds it.
+/// the store has the reason for each wait, and the next call finds it.
 pub fn release(store: &mut dyn Store) -> Result<usize> {
     let mut count = 0;
     for id in store.released()? {
@@ -82,23 +82,24 @@ fn gone(runtime: &Runtime, leg: &Leg, lease: Lease) -> Option<String> {
     (lease == Lease::Expired).then(|| format!("no sign of life from {} in time", owner.host))
 }
 
-/// Ends the harness of a leg whose lease is over, if it is a process of this machine that is stopped. It holds the
-/// workspace, and has nothing that would be lost: another harness takes its leg over.
+/// Ends the stopped harness of a leg whose lease has expired, if it is a process of this machine. It holds the
+/// workspace and has nothing to lose: another harness takes over its leg.
 fn end_replaced(runtime: &Runtime, leg: &Leg) {
     let Some(owner) = leg.owner.as_ref().filter(|owner| owner.host == runtime.host) else { return };
     let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
     if process.is_stopped().unwrap_or(false) {
-        // The process may belong to someone else, or be gone by now.
+        // The process may belong to someone else, or have ended by now.
         let _ = process.end();
     }
 }
 
-/// What a harness writes to its log when it cannot go on, so that whoever finds its leg can say why.
+/// Returns the last message that a harness writes to its log when it cannot continue, so that the process that finds
+/// its leg can report why.
 pub fn farewell(pid: u32, error: &(dyn std::error::Error + 'static)) -> String {
     format!("process {pid}: failed to {}", acquit_core::failure::chain(error))
 }
 
-/// Returns the last message of a harness before it was gone, if any.
+/// Returns the last message of a harness before it died, if any.
 fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
     /// Only the last message matters, and an error has a few lines.
     const END: u64 = 16 * 1024;
@@ -110,7 +111,7 @@ fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
         .map(|words| acquit_core::agent::shorten(words, 500))
 }
 
-/// Ends legs as lost, in one transaction. Returns how many that were: of the others, someone else was faster, or the
+/// Ends legs as lost, in one transaction. Returns their number: for the others, another process was faster, or the
 /// harness is alive and has just written.
 fn declare_lost(runtime: &Runtime, store: &mut dyn Store, gone: &[(Leg, String)]) -> Result<usize> {
     let ids: Vec<TaskId> = gone.iter().map(|(leg, _)| leg.id.task).collect();
@@ -119,7 +120,7 @@ fn declare_lost(runtime: &Runtime, store: &mut dyn Store, gone: &[(Leg, String)]
     for found in store.tasks(&ids)? {
         let (task, definition) = match found {
             Ok(found) => found,
-            // It must not keep the others waiting.
+            // It must not block the others.
             Err(error) => {
                 unread = Some(error);
                 continue;
@@ -132,7 +133,7 @@ fn declare_lost(runtime: &Runtime, store: &mut dyn Store, gone: &[(Leg, String)]
             lost.push(Lost { leg, hold: Hold { leg: leg.id, fence }, task, changes });
         }
     }
-    // Before the commit: afterwards nobody looks at these legs again.
+    // Do this before the commit, because afterwards nothing looks at these legs again.
     lost.iter().for_each(|lost| end_replaced(runtime, lost.leg));
     let commits: Vec<Commit<'_>> = lost.iter().map(Lost::commit).collect();
     let holds: Vec<Hold> = lost.iter().map(|lost| lost.hold).collect();

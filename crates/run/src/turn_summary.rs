@@ -1,4 +1,4 @@
-//! What the harness itself must know about an agent's output, whether or not the store keeps the text.
+//! A summary of an agent's output for the harness itself, independent of what the store keeps.
 
 mod steps;
 
@@ -14,7 +14,8 @@ use steps::Steps;
 /// Amount of an agent's last output to keep for outcome markers: the largest payload and the text around it.
 const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
 
-/// Maximum number of unknown record kinds to distinguish. An agent that prints more of them prints at random.
+/// Maximum number of unknown record kinds to distinguish. An agent that prints more of them prints random
+/// data.
 const UNKNOWN_KINDS: usize = 50;
 
 /// Maximum length of an unknown kind and of a session id. Both come from the agent.

@@ -1,4 +1,5 @@
-//! Many machines on one store: what a machine sends to others, and what a worker needs to run a leg without a checkout.
+//! Several machines on one store: the data that a machine sends to others, and the data that a worker needs to run a
+//! leg without a checkout.
 //!
 //! The store carries it, in parcels. When a task is created, its base commit is sent, with everything it needs that the
 //! store does not have ([`send_base`]). A worker whose user has named the host of the remote fetches that from there.
@@ -56,7 +57,7 @@ pub enum Error {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The address of the remote is none that acquit follows.
+    /// The address of the remote has a form that acquit does not use.
     #[error("fetch {url}: it is no address that begins with https:// or ssh://")]
     Address {
         /// The address.
@@ -72,7 +73,7 @@ pub enum Error {
         /// Commit id.
         commit: String,
     },
-    /// The remote did not give it.
+    /// The remote did not send it.
     #[error(transparent)]
     Remote(#[from] crate::mirror::Error),
     /// The store does not have the start commit of the leg.

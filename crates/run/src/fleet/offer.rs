@@ -1,4 +1,4 @@
-//! What a worker provides. Checked when a leg asks for it, so that no one has to list it.
+//! The offers of a worker. Checked when a leg needs them, so that no one has to list them.
 
 use std::path::Path;
 

@@ -90,7 +90,7 @@ pub fn send_base(
 }
 
 /// Returns the remote of a repository, if it has an address that others can use and is known to have a part of the
-/// commits. Asks nobody: the user's own last fetch or push tells.
+/// commits. Makes no network call: the user's last fetch or push shows it.
 fn remote(runtime: &Runtime, source: &Source, commits: &[&CommitId]) -> Result<Option<Remote>, Error> {
     let looking = Error::git("look for the remote of the repository");
     let url = source.remote_url(&runtime.git, None, ORIGIN, git::Direction::Fetch).map_err(&looking)?;
@@ -100,7 +100,7 @@ fn remote(runtime: &Runtime, source: &Source, commits: &[&CommitId]) -> Result<O
     Ok(found.map(|commit| Remote { url: address.url, commit: commit.to_string() }))
 }
 
-/// Sends again what a task needs that was tried again after its parcels were removed, as far as the store does not have it.
+/// Sends again the data that a retried task needs after its parcels were removed, as far as the store does not have it.
 pub fn send_again(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -125,8 +125,8 @@ pub fn send_again(
     }
 }
 
-/// Sends commits with all that they need, as far as neither the store nor a remote has it: `elsewhere` is the newest
-/// commit that workers get from there. Returns a parcel of the repository.
+/// Sends commits with everything that they need, as far as neither the store nor a remote has it: `elsewhere` is the
+/// newest commit that workers get from there. Returns a parcel of the repository.
 fn send_commits(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -224,7 +224,7 @@ fn send_work(
         return Ok(());
     }
     let mut known = tips(&ctx.store.parcels(&Parcels::Objects(key.to_owned(), task.id()))?);
-    // Whoever runs a leg has this, from the store or from the remote.
+    // Every machine that runs a leg has this, from the store or from the remote.
     known.extend(task.seed.base.commit.parse().ok());
     let fresh: Vec<&CommitId> = named.iter().filter(|commit| !known.contains(*commit)).collect();
     let Ok(source) = Source::of(definition) else { return Ok(()) };
@@ -274,8 +274,9 @@ pub fn receive(
     })
 }
 
-/// Adds the objects of parcels to a repository, oldest first, unless they are already there. A parcel that builds on what
-/// only a remote has may be about another task, so the others are still added; the first error is returned at the end.
+/// Adds the objects of parcels to a repository, oldest first, unless they are already there. A parcel may build on
+/// commits that only a remote has and belong to another task, so the others are still added; the first error is
+/// returned at the end.
 pub(super) fn receive_all(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -308,7 +309,7 @@ pub(super) fn take_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId)
         let (Some(leg), Content::File { path }) = (stored.parcel.leg, &stored.parcel.content) else {
             continue;
         };
-        // Whoever writes to the store names leg and path.
+        // The store's writers choose leg and path.
         if leg.task != task || !is_leg_file(path) {
             continue;
         }
@@ -332,7 +333,7 @@ pub(super) fn take_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId)
     Ok(())
 }
 
-/// Writes a file of a leg, unless an agent that worked here left a link or a file in the way.
+/// Writes a file of a leg, unless a link or file of an earlier agent is in the way.
 fn write(folder: &Path, path: &str, data: &[u8]) -> std::io::Result<()> {
     untrusted::put_below(folder, path, data, Mode::RUSR | Mode::WUSR).or_else(|error| {
         let errno = Errno::from_io_error(&error);
@@ -354,14 +355,14 @@ pub fn local_task(runtime: &Runtime, task: &Task) -> Task {
     task
 }
 
-/// Returns where a file of a leg is on this machine, whatever the home of the machine that wrote it.
+/// Returns the path of a leg's file on this machine, regardless of the home of the machine that wrote it.
 fn local_path(runtime: &Runtime, path: &str) -> Option<PathBuf> {
     let front = format!("/tasks/{}/", runtime.store());
     let (_, rest) = path.rsplit_once(&front)?;
     Some(runtime.tasks().join(plain_path(rest)?))
 }
 
-/// Returns a relative path, if it has no component that leads elsewhere.
+/// Returns a relative path, if no component of it leads elsewhere.
 fn plain_path(text: &str) -> Option<&Path> {
     let path = Path::new(text);
     let down = path.components().all(|part| matches!(part, Component::Normal(_)));

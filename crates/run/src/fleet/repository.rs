@@ -21,14 +21,14 @@ use crate::runtime::{Runtime, make_private};
 /// Directory of these repositories, in acquit's own.
 const FOLDER: &str = "repositories";
 
-/// Time limit for fetching from a remote in a harness: it must be over before the lease of its leg is.
+/// Time limit for fetching from a remote in a harness: it must end before the lease of its leg.
 pub const WITHIN_LEASE: Duration = Duration::from_mins(4);
 
-/// Number of packs of a repository from which on they are combined.
+/// Number of packs of a repository at which they are combined.
 const PACKS: usize = 40;
 
-/// Returns the repository of a task, with what it started from and what its legs left. What the task started from comes
-/// from the repository's remote, if the user of this machine has named its host, or else from the store.
+/// Returns the repository of a task, with its start commit and the work of its legs. The start commit comes from the
+/// repository's remote, if the user of this machine has named its host, or else from the store.
 pub fn clone(
     runtime: &Runtime,
     store: &mut dyn Store,
@@ -50,7 +50,7 @@ pub fn clone(
         Some(remote) => fetch(runtime, own, &found, remote, limit),
         None => Ok(()),
     };
-    // What the remote has need not come from the store as well.
+    // Data that the remote has need not come from the store as well.
     let there = has(runtime, &found, &wanted)?;
     let left: Vec<_> = parcels.iter().filter(|stored| stored.parcel.leg.is_some()).cloned().collect();
     let received = match receive_all(runtime, store, &found, if there { &left } else { &parcels }) {
@@ -61,12 +61,12 @@ pub fn clone(
         return received.map(|()| found);
     }
     if !has(runtime, &found, &wanted)? {
-        // What is in the store may build on what the remote has.
+        // Data in the store may build on commits of the remote.
         fetched?;
         received?;
         return Err(missing());
     }
-    // A parcel that could not be taken is about another task, or the leg that needs it says so.
+    // A parcel that could not be added belongs to another task, or the leg that needs it reports the error.
     match received {
         Err(error @ Error::Store(_)) => Err(error),
         Ok(()) | Err(_) => Ok(found),
@@ -77,9 +77,9 @@ fn has(runtime: &Runtime, source: &Source, commits: &BTreeSet<CommitId>) -> Resu
     Ok(present(&runtime.git, source, commits.clone())?.len() == commits.len())
 }
 
-/// Fetches the start of a task from its remote, unless it is here already. The address comes from the store, which others
-/// write to: only a host that the user of this machine has named is contacted, and only with credentials of this machine
-/// for that host. The commit is known by its id, so it does not matter who sends it.
+/// Fetches the start of a task from its remote, unless it is here already. The address comes from the store, which
+/// others write to: only a host that the user of this machine has named is contacted, and only with credentials of this
+/// machine for that host. The commit is identified by its id, so its sender does not matter.
 fn fetch(
     runtime: &Runtime,
     own: &Config,
@@ -100,7 +100,7 @@ fn fetch(
     Ok(mirror::fetch_beside(runtime, &address.url, limit, (into, &commit))?)
 }
 
-/// Returns whether nobody on the way can read what is fetched from an address.
+/// Returns whether data fetched from an address is encrypted on the way.
 fn is_private(address: &Address) -> bool {
     match address.transport {
         Transport::Http => is_loopback(&address.host),
@@ -108,9 +108,9 @@ fn is_private(address: &Address) -> bool {
     }
 }
 
-/// Packs a worker's copy of a repository again, if it has many packs: each fetch and each parcel adds one, and git looks
-/// for an object in one after the other. Combines small packs, so a large one is rarely written again. Keeps all
-/// objects: no ref says which are needed.
+/// Combines the packs of a worker's copy of a repository, if it has many: each fetch and each parcel adds one, and git
+/// searches them in sequence. Combines small packs, so a large one is rarely written again. Keeps all objects, because
+/// no ref shows which are needed.
 pub fn repack(runtime: &Runtime, source: &Source) -> Result<(), Error> {
     let packs = source.path().join("objects/pack");
     let is_pack = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "pack");

@@ -1,10 +1,10 @@
-//! Removes from the store what other machines no longer need: what legs of ended tasks left, and repositories that no task
+//! Removes data from the store that other machines no longer need: work of ended tasks, and repositories that no task
 //! needs.
 //!
-//! The machine that a task was made on first takes everything of it home: commits to private refs of the user's
-//! repository, files to the folders of their legs. Only then does the store lose it, in one transaction that sees
-//! whether the task goes on. So a killed sweep is repeated and loses nothing. What tasks were made with comes from the
-//! user's repository, so any machine may remove that.
+//! The machine that created a task first copies all of its data: commits to private refs of the user's repository,
+//! files to the folders of their legs. Only then the data is removed from the store, in one transaction that checks
+//! whether the task continues. So a killed sweep is repeated and loses nothing. The data that tasks were created with
+//! comes from the user's repository, so any machine may remove that.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ use crate::trusted_definitions;
 /// Maximum number of waiting legs to check for a repository that the store lacks.
 const LOOKED_AT: u32 = 1_000;
 
-/// What the store has of a task or for the tasks of a repository, and the result for it.
+/// The stored data of a task or for the tasks of a repository, and the result for it.
 #[derive(Debug)]
 pub struct Kept {
-    /// What it is.
+    /// Description of the data.
     pub held: Held,
     /// State of its task.
     pub state: Option<&'static str>,
@@ -46,7 +46,7 @@ pub enum Verdict {
     Needed,
     /// Kept until this time.
     Until(Timestamp),
-    /// Kept: only the machine that the task was made on can save it.
+    /// Kept: only the machine that created the task can save it.
     Elsewhere,
     /// Removal failed.
     Refused(Error),
@@ -55,9 +55,9 @@ pub enum Verdict {
 /// Whose tasks to clean up after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Those that were made on this machine.
+    /// Those that this machine created.
     Own,
-    /// All, whether or not what they left is anywhere else.
+    /// All, even if their data exists nowhere else.
     Everyones,
 }
 
@@ -81,7 +81,7 @@ pub fn sweep(
         let task = store.task(id)?;
         let state = Some(task.state.word());
         let verdict = match of_task(runtime, store, rule, &task, now, (wish, whose)) {
-            // A task that a newer acquit wrote, or a damaged one, keeps no other from being cleaned up after.
+            // An unreadable task, damaged or written by a newer acquit, must not block the cleanup of others.
             Err(Error::Store(
                 error @ (store::Error::Database { .. }
                 | store::Error::Corrupt { .. }
@@ -93,7 +93,7 @@ pub fn sweep(
         };
         all.push(Kept { held, state, verdict });
     }
-    // What legs left builds on what their tasks were made with.
+    // Data of legs builds on the data that their tasks were created with.
     let mut stays: BTreeMap<String, bool> = BTreeMap::new();
     for kept in &all {
         let goes = matches!(kept.verdict, Verdict::Removed | Verdict::Removable);
@@ -111,7 +111,7 @@ pub fn sweep(
             match store.discard_repository(&held.repository, since) {
                 Ok(true) => Verdict::Removed,
                 Ok(false) => Verdict::Needed,
-                // A role may run legs and remove nothing.
+                // A worker's role may run legs and remove nothing.
                 Err(error @ store::Error::Database { .. }) => Verdict::Refused(error.into()),
                 Err(error) => return Err(error),
             }
@@ -147,7 +147,7 @@ fn of_task(
     Ok(if store.discard_work(task)? { Verdict::Removed } else { Verdict::Needed })
 }
 
-/// Brings what the legs of a task left to this machine, as far as it is not here already.
+/// Copies the data of a task's legs to this machine, as far as it is not here already.
 fn take_home(runtime: &Runtime, store: &mut dyn Store, task: &Task) -> Result<(), Error> {
     let definition = store.definition(task.id())?;
     let (Some(key), Ok(source)) = (&definition.travel.repository, Source::of(&definition)) else {
@@ -158,7 +158,7 @@ fn take_home(runtime: &Runtime, store: &mut dyn Store, task: &Task) -> Result<()
     if !left.is_empty() {
         receive_all(runtime, store, &source, &parcels)?;
     }
-    // The newest first: most of the others are below it.
+    // Newest first: it contains most of the others.
     for stored in left.into_iter().rev() {
         for tip in tips(std::slice::from_ref(stored)) {
             let keeping = source.keep_attempt(&runtime.git, runtime.store(), task.id(), &tip);
@@ -174,18 +174,18 @@ fn resend(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> Result<(), Er
     send_again(runtime, store, &task, &definition)
 }
 
-/// Sends what waiting legs of this machine's tasks need and the store does not have: a task was tried again, and the
-/// process that did so was killed before it could send.
+/// Sends data that waiting legs of this machine's tasks need and the store does not have: a task was retried, and that
+/// process was killed before it could send.
 fn restore(runtime: &Runtime, store: &mut dyn Store) -> store::Result<()> {
     let travels = |needs: &[Need]| needs.iter().any(|need| matches!(need, Need::Repository(_)));
     let waiting = store.waiting(LOOKED_AT)?.into_iter().filter(|leg| travels(&leg.needs));
     let tasks: Vec<TaskId> = waiting.map(|leg| leg.leg.task).collect();
     for id in tasks {
         match resend(runtime, store, id) {
-            // Another cleanup removes the repository, or the task is not readable here: not this machine's to send.
+            // Another cleanup removes the repository, or the task is not readable here: this machine does not send it.
             Err(Error::Store(store::Error::Removed(_) | store::Error::Corrupt { .. })) => {}
             Err(Error::Store(error)) => return Err(error),
-            // `acquit workers` says what is missing after any other failure.
+            // `acquit workers` shows what is missing after any other failure.
             Err(_) | Ok(()) => {}
         }
     }

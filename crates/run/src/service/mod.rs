@@ -1,6 +1,6 @@
 //! The system service that runs `acquit serve`: the files for systemd and launchd, and the calls that register it.
 //!
-//! The texts are functions of a [`Plan`]; nothing is guessed while writing them. Stopping the service does not end its
+//! The texts are functions of a [`Plan`]; writing them needs no other input. Stopping the service does not end its
 //! legs: each is a separate process that continues, and the next daemon finds it.
 
 mod calls;

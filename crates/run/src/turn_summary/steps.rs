@@ -1,7 +1,7 @@
 //! Detects an agent that repeats itself.
 //!
-//! The same tool uses with the same results lead nowhere, and neither does asking without a pause. Repeating tests
-//! between edits, and waiting for something that changes, do not count.
+//! Repeating the same tool uses with the same results makes no progress, and neither does polling without a pause.
+//! Repeating tests between edits, and waiting for something that changes, do not count.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
