@@ -77,3 +77,32 @@ fn only_functions_that_the_change_touches_are_broken_alone() {
     let code = Code { path: "a.py".to_owned(), old: old.to_owned(), new };
     assert!(apart(&[code], "").iter().all(|it| it.function == "g"));
 }
+
+#[test]
+fn a_function_that_always_says_the_same_is_not_broken_into_itself() {
+    let always = |path: &str, code: &str| -> Vec<bool> {
+        let found = alone(path, code, "").into_iter();
+        found.filter_map(|it| if let Alone::Always(is) = it.alone { Some(is) } else { None }).collect()
+    };
+    for (path, code) in [
+        ("a.py", "def validate(x):\n    if x < 0:\n        raise ValueError\n    return True\n"),
+        ("a.js", "function ok(a) {\n  if (!a) throw new Error();\n  return true;\n}\n"),
+        ("src/a.rs", "impl Form for Json {\n    fn supports_json(&self) -> bool {\n        true\n    }\n}\n"),
+        ("src/a.rs", "fn ok(a: u32) -> bool {\n    if a > 1 {\n        return true;\n    }\n    true\n}\n"),
+        ("a.go", "func (j Json) Supports() bool {\n\treturn true\n}\n"),
+        ("A.java", "class A {\n    boolean supports() {\n        return true;\n    }\n}\n"),
+    ] {
+        assert_eq!(always(path, code), [false], "{code}");
+        let opposite = code.replace("true", "false").replace("True", "False");
+        assert_eq!(always(path, &opposite), [true], "{opposite}");
+    }
+    // One branch of several says nothing about the others.
+    for (path, code) in [
+        ("a.py", "def validate(x):\n    if x < 0:\n        return False\n    return True\n"),
+        ("src/a.rs", "fn ok(a: u32) -> bool {\n    if a > 1 { true } else { false }\n}\n"),
+        ("src/a.rs", "fn ok(a: u32) -> bool {\n    if a > 1 {\n        return true;\n    }\n    a < 3\n}\n"),
+        ("a.go", "func ok(a int) bool {\n\tif a > 1 {\n\t\treturn true\n\t}\n\treturn a < 3\n}\n"),
+    ] {
+        assert_eq!(always(path, code), [true, false], "{code}");
+    }
+}

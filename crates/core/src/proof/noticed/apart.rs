@@ -83,7 +83,9 @@ fn of_file(code: &Code, task: &str) -> Vec<Apart> {
         let ways = if is_hash {
             vec![Alone::OwnHash]
         } else if is_boolean(language, &source, &function.body) {
-            vec![Alone::Always(true), Alone::Always(false)]
+            // Broken into what it is, it is not broken.
+            let constant = constant(language, &source, &function.body);
+            [true, false].into_iter().filter(|is| constant != Some(*is)).map(Alone::Always).collect()
         } else {
             vec![Alone::Wrong]
         };
@@ -169,6 +171,25 @@ fn is_boolean(language: Language, source: &Source, body: &Range<usize>) -> bool 
         && returned.iter().any(|text| !is_constant(text))
         || returned.iter().any(|text| text.trim() == "True" || text.trim() == "true")
             && returned.iter().any(|text| text.trim() == "False" || text.trim() == "false")
+}
+
+/// The value of a function that always returns the same one.
+fn constant(language: Language, source: &Source, body: &Range<usize>) -> Option<bool> {
+    static RETURN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\breturn[ \t]+([^;\n}]+)"));
+    let text = source.bare.get(body.clone()).unwrap_or_default();
+    let mut returned: Vec<&str> =
+        RETURN.captures_iter(text).filter_map(|it| it.get(1)).map(|it| it.as_str().trim()).collect();
+    if language == Language::Rust {
+        // The value of the block: what follows its last statement.
+        let block = text.trim().trim_start_matches('{');
+        let block = block.strip_suffix('}').unwrap_or(block);
+        returned.push(block.rsplit([';', '}']).next().unwrap_or_default().trim());
+    }
+    let all = |words: [&str; 2]| !returned.is_empty() && returned.iter().all(|it| words.contains(it));
+    if all(["true", "True"]) {
+        return Some(true);
+    }
+    all(["false", "False"]).then_some(false)
 }
 
 fn is_constant(text: &str) -> bool {
