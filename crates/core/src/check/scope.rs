@@ -190,6 +190,7 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
         "Cargo.lock" if file.old.is_some() && file.new.is_some() => return locks_others(file),
         "package-lock.json" if file.old.is_some() && file.new.is_some() => return locks_other_scripts(file),
         "pom.xml" => return file.old.is_none() || file.new.is_none() || leaves_configuration(file),
+        _ if file.old.is_some() && file.new.is_some() => return changes_more_than_version(file, name),
         _ => return true,
     };
     if file.old.is_none() || file.new.is_none() {
@@ -298,15 +299,42 @@ fn script_dependencies(file: &FileChange) -> bool {
         || HOOKS.iter().any(|key| hooks(&old, key) != hooks(&new, key))
 }
 
-/// Returns whether a change of a pom.xml touches anything but the configuration of plugins.
+/// Whether a manifest that is a program or a list of settings changes in more than the version of the package itself.
+fn changes_more_than_version(file: &FileChange, name: &str) -> bool {
+    static OF_SETUP: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s+version\s*=\s*["'][\w.+-]+["'],?$"#));
+    static OF_BUILD: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"^(?:version\s*=?\s*["'][\w.+-]+["']|version:\s*[\w.+-]+)$"#));
+    static OF_GEM: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s+\w+\.version\s*=\s*["'][\w.+-]+["']$"#));
+    let own: &Regex = match name {
+        "setup.py" => &OF_SETUP,
+        "build.gradle" | "build.gradle.kts" | "pubspec.yaml" => &OF_BUILD,
+        _ if name.ends_with(".gemspec") || name.ends_with(".podspec") => &OF_GEM,
+        _ => return true,
+    };
+    let mut changed = file.lines.iter().filter(|line| line.side != Side::Both).peekable();
+    changed.peek().is_none() || changed.any(|line| !own.is_match(line.text.trim_end()))
+}
+
+/// Whether a change of a pom.xml touches anything but how plugins are configured, and what the project says about itself.
 fn leaves_configuration(file: &FileChange) -> bool {
+    static TAG: LazyLock<Regex> = LazyLock::new(|| pattern(r"<(/?)[A-Za-z][^<>]*?(/?)(?:>|$)"));
+    static ABOUT: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^\s*<(version|name|description|url|inceptionYear)>[^<>]*</"));
     let leaves = |side: Side| {
-        let (mut depth, mut leaves) = (0_usize, false);
+        let (mut depth, mut leaves, mut open) = (0_usize, false, 0_usize);
         for line in file.lines.iter().filter(|line| line.side == Side::Both || line.side == side) {
-            let (opens, ends) =
-                (line.text.matches("<configuration>").count(), line.text.matches("</configuration>").count());
+            let count =
+                |tags: [&str; 2]| tags.iter().map(|tag| line.text.matches(tag).count()).sum::<usize>();
+            let opens = count(["<configuration>", "<executions>"]);
+            let ends = count(["</configuration>", "</executions>"]);
             depth += opens;
-            let metadata = line.text.contains("<maven.compiler.") || line.text.contains("<java.version>");
+            // Directly below the project.
+            let about = open == 1 && ABOUT.is_match(&line.text);
+            for tag in TAG.captures_iter(&line.text).filter(|tag| tag[2].is_empty()) {
+                open = if tag[1].is_empty() { open + 1 } else { open.saturating_sub(1) };
+            }
+            let metadata =
+                about || line.text.contains("<maven.compiler.") || line.text.contains("<java.version>");
             leaves |= line.side == side && !line.text.trim().is_empty() && depth == 0 && !metadata;
             depth = depth.saturating_sub(ends);
         }

@@ -86,6 +86,34 @@ fn what_a_manifest_says_about_the_package_itself_is_no_dependency() {
     let npm = "{\"name\": \"a\", \"version\": \"1.0.0\", \"packages\": {\"\": {\"version\": \"1.0.0\"}, \"node_modules/b\": {\"version\": \"2.0.0\"}}}\n";
     assert_eq!(found("package-lock.json", npm, &npm.replace("1.0.0", "1.1.0")), 0);
     assert_eq!(found("package-lock.json", npm, &npm.replace("2.0.0", "2.0.1")), 1);
+    let pom = "<?xml version=\"1.0\"?>\n<project xmlns=\"http://maven.apache.org/POM/4.0.0\"\n         xsi=\"b\">\n  <version>2.1.0</version>\n  \
+               <dependencies>\n    <dependency>\n      <artifactId>junit</artifactId>\n      <version>5.0.0</version>\n    </dependency>\n  \
+               </dependencies>\n  <parent>\n    <version>1.1.1</version>\n  </parent>\n</project>\n";
+    assert_eq!(found("pom.xml", pom, &pom.replace("2.1.0", "3.0.0")), 0);
+    assert_eq!(found("pom.xml", pom, &pom.replace("5.0.0", "5.0.1")), 1);
+    assert_eq!(found("pom.xml", pom, &pom.replace("1.1.1", "1.1.2")), 1);
+    let plugin = |more: &str| {
+        format!("<project>\n  <plugin>\n    <artifactId>jacoco</artifactId>\n{more}  </plugin>\n</project>\n")
+    };
+    let goals = "    <executions>\n      <execution>\n        <goals>\n          <goal>check</goal>\n        </goals>\n      </execution>\n    </executions>\n";
+    assert_eq!(found("pom.xml", &plugin(""), &plugin(goals)), 0);
+    assert_eq!(found("pom.xml", &plugin(""), &plugin("    <version>1</version>\n")), 1);
+    for (path, text, of_other) in [
+        ("setup.py", "setup(\n    version=\"1.0.0\",\n    install_requires=[\"b==2.0.0\"],\n)\n", "2.0.0"),
+        (
+            "build.gradle",
+            "version = '1.0.0'\ndependencies {\n    testImplementation 'b:b:2.0.0'\n}\n",
+            "2.0.0",
+        ),
+        (
+            "a.gemspec",
+            "Gem::Specification.new do |s|\n  s.version = \"1.0.0\"\n  s.add_dependency \"b\", \"2.0.0\"\nend\n",
+            "2.0.0",
+        ),
+    ] {
+        assert_eq!(found(path, text, &text.replace("1.0.0", "1.1.0")), 0, "{path}");
+        assert_eq!(found(path, text, &text.replace(of_other, "3.0.0")), 1, "{path}");
+    }
 }
 
 #[test]
