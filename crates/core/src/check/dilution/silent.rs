@@ -124,6 +124,7 @@ fn swallowed(new: &New<'_>, task: &str) -> Vec<Finding> {
             r"\bif (?:[^{\n;]*;\s*)?err != nil \{\s*(?:continue|return)?\s*\}|,\s*_\s*:?=\s*(?:strconv|json|time|url|\w*[Pp]arse\w*)\b",
         )
     });
+    static SETS_ERROR: LazyLock<Regex> = LazyLock::new(|| pattern(r"\berr\s*="));
     static RECOVER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\brecover\(\)"));
     static BROAD: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"^\s*$|\b(Exception|BaseException|Throwable|RuntimeException)\b"));
@@ -182,9 +183,12 @@ fn swallowed(new: &New<'_>, task: &str) -> Vec<Finding> {
                     of.min_by_key(|function| function.body.len()).and_then(|of| bare.get(of.body.clone()));
                 // What is caught is told by an error, or goes on.
                 let told = text.is_some_and(|text| {
-                    ["panic(", "err =", "Errorf", "errors.", "Error(", "log.", "Print"]
+                    ["panic(", "Errorf", "errors.", "Error(", "log.", "Print"]
                         .iter()
                         .any(|sign| text.contains(sign))
+                        || text
+                            .lines()
+                            .any(|line| SETS_ERROR.is_match(line) && !line.trim_end().ends_with("nil"))
                 });
                 if !told {
                     found.push(it.start());

@@ -64,6 +64,20 @@ fn catching_everything_and_doing_nothing_needs_a_task_that_asks_for_it() {
         [("failure-ignored", Some(5))]
     );
     assert_eq!(found("app/days.py", "", after, "days() should go on without a crash."), NONE);
+    let recovers = |sets: &str| {
+        format!(
+            "func Read(s string) (d Date, err error) {{\n\tdefer func() {{\n\t\tif r := recover(); r != nil {{\n\t\t\t{sets}\n\t\t}}\n\t}}()\n\treturn read(s)\n}}\n"
+        )
+    };
+    let panics = "panic: index out of range, for a row that is shorter than the first.";
+    for (sets, rules) in [
+        ("d, err = Date{}, nil", 1),
+        ("err = nil", 1),
+        ("err = r.(error)", 0),
+        ("d, err = Date{}, ErrRow", 0),
+    ] {
+        assert_eq!(found("read.go", "", &recovers(sets), panics).len(), rules, "{sets}");
+    }
 }
 
 #[test]
