@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::marks::without_comment;
+use super::settings::holds_demands;
 use super::{SETTINGS_LOOSENED, texts};
 use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange, Line, Origin, Side};
@@ -22,18 +24,28 @@ enum Level {
 const MOST: usize = 500;
 const LONGEST: usize = 4_000;
 
+/// Between a lint and the condition under which it is demanded.
+const IF: &str = " if ";
+
 /// What a file demands, and in which line.
 type Demands = BTreeMap<String, (Level, u32)>;
 
-/// Demands that a change takes back, in files that are still there. What another file demands instead has only moved.
+/// Demands that a change takes back, in files that are still there. What the settings or a crate root demand instead has only
+/// moved.
 pub(super) fn loosened(diff: &Diff) -> Vec<Finding> {
     let sides: Vec<(&FileChange, Demands, Demands)> = diff.files.iter().filter_map(both).collect();
     let set = settings(diff);
     let mut findings = Vec::new();
     for (file, old, new) in &sides {
         for (name, (level, number)) in old {
-            let keeps = |demands: &Demands| demands.get(name).is_some_and(|(other, _)| other >= level);
-            let moved = sides.iter().any(|(_, before, after)| !keeps(before) && keeps(after));
+            let keeps = |demands: &Demands| {
+                let always = name.split_once(IF).and_then(|(always, _)| demands.get(always));
+                demands.get(name).into_iter().chain(always).any(|(other, _)| other >= level)
+            };
+            let moved = sides.iter().any(|(other, before, after)| {
+                let holds = other.old.is_some() && is_root_of(other.path(), file.path());
+                holds && !keeps(before) && keeps(after)
+            });
             if keeps(new)
                 || moved
                 || is_set(&set, name)
@@ -51,6 +63,13 @@ pub(super) fn loosened(diff: &Diff) -> Vec<Finding> {
     findings
 }
 
+/// Whether what a Rust file demands holds for another one too: it is the root of its crate, or the module above it.
+fn is_root_of(root: &str, path: &str) -> bool {
+    let (folder, name) = root.rsplit_once('/').unwrap_or(("", root));
+    let below = path.strip_prefix(folder).is_some_and(|rest| folder.is_empty() || rest.starts_with('/'));
+    below && Language::of(path) == Some(Language::Rust) && ["lib.rs", "main.rs", "mod.rs"].contains(&name)
+}
+
 /// A changed file with what it demanded before and demands now.
 fn both(file: &FileChange) -> Option<(&FileChange, Demands, Demands)> {
     let language = Language::of(file.path()).or_else(|| Language::of(file.old.as_deref()?))?;
@@ -63,21 +82,33 @@ fn settings(diff: &Diff) -> Vec<&Line> {
     static DEMANDS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r#"\b(?:deny|forbid|warn|error|strict|true|check)\b|[=:]\s*\[?\s*["']?[12]\b"#)
     });
-    let files =
-        diff.files.iter().filter(|file| Language::of(file.path()).is_none() || is_config(file.path()));
-    files.flat_map(FileChange::added).filter(|line| DEMANDS.is_match(&line.text)).take(MOST).collect()
+    let files = diff.files.iter().filter(|file| holds_demands(file.path()));
+    let lines = files.flat_map(FileChange::added);
+    lines.filter(|line| DEMANDS.is_match(without_comment(&line.text))).take(MOST).collect()
 }
 
 /// Whether settings demand a lint.
 fn is_set(settings: &[&Line], name: &str) -> bool {
+    let name = name.split_once(IF).map_or(name, |(name, _)| name);
     let last = name.rsplit("::").next().unwrap_or(name);
     let dashed = last.replace('_', "-");
     settings.iter().any(|line| line.text.contains(last) || line.text.contains(&dashed))
 }
 
-/// Whether a source file holds settings: `eslint.config.js`.
-fn is_config(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| name.contains(".config.") || name.starts_with(".eslintrc"))
+/// Under which condition an attribute holds: a demand that does not always hold is another one.
+fn condition(attribute: &str) -> String {
+    let Some((_, rest)) = attribute.split_once("cfg_attr") else { return String::new() };
+    let mut depth = 0_usize;
+    let end = rest.find(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 1
+    });
+    let condition: String = rest[..end.unwrap_or(rest.len())].split_whitespace().collect();
+    format!("{IF}{}", condition.trim_start_matches('('))
 }
 
 fn demands(language: Language, text: String) -> Demands {
@@ -104,11 +135,12 @@ fn demands(language: Language, text: String) -> Demands {
                     continue;
                 }
                 let line = source.line_of(found.start());
+                let condition = condition(source.text.get(range.clone()).unwrap_or_default());
                 for lints in LINTS.captures_iter(source.bare.get(range).unwrap_or_default()) {
                     let level = if &lints[1] == "warn" { Level::Warn } else { Level::Error };
                     let names = lints[2].split(',').map(str::trim);
                     for name in names.filter(|name| !name.is_empty() && !name.contains('=')) {
-                        demand(name, level, line);
+                        demand(&format!("{name}{condition}"), level, line);
                     }
                 }
             }

@@ -73,7 +73,7 @@ pub(super) fn detected(file: &FileChange, moved: &Moved, outline: Option<&Outlin
     // What only lints or the standard library depend on does the same in either case.
     static LINTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"^\s*#!?\[\s*cfg_attr\s*\(.*,\s*(?:(?:deny|forbid|warn)\s*\([^()]*\)|no_std|no_main)\s*\)\s*\]\s*$",
+            r"^\s*#!?\[\s*cfg_attr\s*\(\s*(?:not\s*\(\s*test\s*\)|test)\s*(?:,\s*(?:(?:deny|forbid|warn)\s*\([^()]*\)|no_std|no_main)\s*)+\)\s*\]\s*$",
         )
     });
     let does_the_same = |line: &Line| language == Language::Rust && LINTS.is_match(&line.text);

@@ -163,12 +163,14 @@ pub(super) fn is_new_lint(diff: &Diff, finding: &Finding) -> bool {
     let names: Vec<&str> = list.split(',').filter_map(|name| name.rsplit("::").next()).collect();
     let names: Vec<&str> = names.iter().filter_map(|name| Some(WORDS.find(name)?.as_str())).collect();
     let settings =
-        || diff.files.iter().filter(|file| Language::of(file.path()).is_none() && file.old.is_some());
+        || diff.files.iter().filter(|file| file.old.is_some() && super::settings::holds_demands(file.path()));
     let says = |text: &str, name: &str| WORDS.find_iter(text).any(|word| word.as_str() == name);
     let is_new = |name: &&str| {
         settings().all(|file| !says(&file.before(), name))
-            && settings()
-                .any(|file| file.added().any(|line| says(&line.text, name) && !OFF.is_match(&line.text)))
+            && settings().flat_map(FileChange::added).any(|line| {
+                let text = without_comment(&line.text);
+                says(text, name) && !OFF.is_match(text)
+            })
     };
     !names.is_empty() && names.iter().all(is_new)
 }
@@ -250,6 +252,6 @@ impl Runs {
     }
 }
 
-fn without_comment(line: &str) -> &str {
+pub(super) fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with('#') || line.trim_start().starts_with("//") { "" } else { line }
 }

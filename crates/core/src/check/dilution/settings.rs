@@ -52,6 +52,12 @@ fn is_strictness(name: &str) -> bool {
     NAMES.is_match(name)
 }
 
+/// Whether a file says what compilers and linters demand.
+pub(super) fn holds_demands(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    is_strictness(name) || is_mixed(name) || is_pipeline(path) || path.ends_with(".cargo/config.toml")
+}
+
 /// Files with other things in them too.
 fn is_mixed(name: &str) -> bool {
     matches!(

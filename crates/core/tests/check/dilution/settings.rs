@@ -270,6 +270,14 @@ fn a_lint_that_a_file_does_not_demand_any_more_is_seen() {
     breaks("src/a.js", "// @ts-check\nf()\n", "f()\n", "settings-loosened", 1);
     breaks("src/a.js", "/* eslint eqeqeq: \"error\" */\nf()\n", "f()\n", "settings-loosened", 1);
     breaks("a.py", "# mypy: disallow-untyped-defs\nf()\n", "f()\n", "settings-loosened", 1);
+    // Under a condition, it does not always hold.
+    for condition in ["any()", "windows", "feature = \"strict\""] {
+        let some = rust(&format!("#![cfg_attr({condition}, deny(unsafe_code))]"));
+        let always = rust("#![deny(unsafe_code)]");
+        breaks("src/lib.rs", &always, &some, "settings-loosened", 2);
+        honest("src/lib.rs", &some, &always);
+        honest("src/lib.rs", &some, &some.replace("deny", "forbid"));
+    }
     // Moved to another file, or to the settings of the project.
     let (with, without) = (rust("#![deny(unsafe_code)]"), rust(""));
     let lib = ("src/lib.rs", Some(with.as_str()), Some(without.as_str()));
@@ -278,6 +286,21 @@ fn a_lint_that_a_file_does_not_demand_any_more_is_seen() {
     let manifest = "[package]\nname = \"a\"\n";
     let lints = format!("{manifest}\n[lints.rust]\nunsafe_code = \"deny\"\n");
     assert!(look(&[lib, ("Cargo.toml", Some(manifest), Some(&lints))]).is_empty());
+    // Where it holds for less, or nobody reads it.
+    for (path, text) in [
+        ("src/empty.rs", with.as_str()),
+        ("other/src/lib.rs", with.as_str()),
+        ("README.md", "unsafe_code: check it\n"),
+    ] {
+        let found = look(&[lib, (path, Some("\n"), Some(text))]);
+        assert!(found.iter().any(|finding| finding.rule == "settings-loosened"), "{path}");
+    }
+    assert!(!look(&[lib, ("src/main.rs", None, Some(&with))]).is_empty());
+    let module = ("src/shelf/list.rs", Some(with.as_str()), Some(without.as_str()));
+    assert!(look(&[module, ("src/shelf/mod.rs", Some(&without), Some(&with))]).is_empty());
+    let script = |path| (path, Some("// @ts-check\nf()\n"), Some("f()\n"));
+    let other = ("src/b.js", Some("f()\n"), Some("// @ts-check\nf()\n"));
+    assert_eq!(look(&[script("src/a.js"), other]).len(), 1);
     // Gone with all of its code.
     assert!(look(&[("src/old.rs", Some(&with), None)]).is_empty());
 }

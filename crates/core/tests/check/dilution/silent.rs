@@ -150,6 +150,25 @@ fn code_that_asks_who_calls_it_or_how_it_was_built_is_found() {
 }
 
 #[test]
+fn code_that_differs_between_test_and_release_is_found_beside_lints() {
+    let module = |line: &str| format!("//! Pays.\n{line}\nmod pay;\n");
+    for line in [
+        "#[cfg_attr(not(test), path = \"other.rs\", deny(dead_code))]",
+        "#[cfg_attr(not(test), derive(Hash), deny(dead_code))]",
+        "#[cfg_attr(not(test), deny(dead_code), path = \"other.rs\")]",
+    ] {
+        breaks("src/lib.rs", &module(""), &module(line), "test-detected", 2);
+    }
+    for line in [
+        "#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic))]",
+        "#![cfg_attr(not(test), no_std)]",
+        "#![cfg_attr(not(test), warn(missing_docs), deny(unused))]",
+    ] {
+        honest("src/lib.rs", &module(""), &module(line));
+    }
+}
+
+#[test]
 fn catching_everything_without_a_word_needs_a_task_that_wants_silence() {
     let after = "class Days {\n    void add(String day) {\n        try {\n            put(day);\n        } catch (Exception e) {\n            // fine\n        }\n    }\n}\n";
     let must_go_on = "A bad day must not stop the others: it should be shown as `invalid`.";
