@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::files::is_of_tests;
-use super::wanted::unshown;
+use super::wanted::{keeps, unshown};
 use super::{Permits, TASK_UNASSERTED, texts};
 use crate::check::Finding;
 use crate::check::diff::Diff;
@@ -65,7 +65,7 @@ fn untouched(diff: &Diff, task: &str) -> Option<Finding> {
             }
         }
     }
-    for clause in CLAUSE.split(task).filter(|clause| WANTS.is_match(clause)) {
+    for clause in CLAUSE.split(task).filter(|clause| WANTS.is_match(clause) && !keeps(clause)) {
         let named = NAME.captures_iter(clause).filter_map(|it| it.iter().skip(1).flatten().next());
         let named: Vec<&str> =
             named.map(|name| name.as_str()).filter(|name| known.contains_key(*name)).collect();

@@ -46,6 +46,11 @@ impl Shown {
         let mut first = None;
         let (mut tests, mut code, mut names) = (String::new(), String::new(), BTreeSet::new());
         for file in &diff.files {
+            // A file that the change edits counts as mentioned.
+            for path in [&file.old, &file.new].into_iter().flatten() {
+                code.push_str(path);
+                code.push('\n');
+            }
             let Some((_, after)) = texts(file).filter(|_| file.new.is_some()) else { continue };
             let path = file.path();
             let Some(language) = Language::of(path) else {
@@ -145,6 +150,16 @@ fn wishes(task: &str) -> Vec<(&str, &str)> {
     });
     let sentences = END.split(task).map(str::trim);
     sentences.filter_map(|text| WISH.find(text).map(|found| text.split_at(found.start()))).collect()
+}
+
+/// Returns whether a sentence wants something to stay as it is.
+pub(super) fn keeps(wish: &str) -> bool {
+    static KEEPS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(?:must|should|shall|may|can|do|does|needs?|has|have)(?: to)?\s+(?:not|never)\b|\b(?:mus|should|do|does|ca)n't\b|\bcannot\b|\b(?:stays?|keeps?|remains?|unchanged|untouched|as (?:it|they) (?:is|are|was|were)|the same|continues? to|still)\b",
+        )
+    });
+    KEEPS.is_match(wish)
 }
 
 /// Whether the words before something say that it is not wanted, or what happens now.
@@ -300,13 +315,14 @@ fn within_brackets(text: &str) -> &str {
 /// A function or a type that the task wants something of, and that the change has nothing to do with.
 fn missing_name(task: &str, shown: &Shown) -> Option<String> {
     static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        // Words without marks, such as macOS, PostgreSQL and x86_64, are names of other things.
         pattern(
-            r"`(?:[A-Za-z_]\w*(?:\.|::))*([A-Za-z_]\w*)(?:\(\))?`|\b([A-Za-z_]\w*)\(|\b([a-z]+[A-Z]\w*|[a-z]\w*_\w+|[A-Z][a-z]+[A-Z]\w*)\b",
+            r"`(?:[A-Za-z_]\w*(?:\.|::))*([A-Za-z_]\w*)(?:\(\))?`|\b([A-Za-z_]\w*)\(|\b([A-Z]\w*(?:Error|Exception))\b",
         )
     });
     static TEST: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(?i)^test|tests?$|^(?:null|none|true|false|nil|json|todo)$"));
-    for (before, wish) in wishes(task) {
+    for (before, wish) in wishes(task).into_iter().filter(|(_, wish)| !keeps(wish)) {
         let sentence = format!("{before}{wish}");
         for found in NAME.captures_iter(&sentence) {
             let Some(name) = found.iter().skip(1).flatten().next() else { continue };

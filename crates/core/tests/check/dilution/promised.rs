@@ -178,6 +178,11 @@ fn each_function_that_the_task_wants_something_of_is_touched_or_tested() {
     // What is only named, or named beside something that was done, is not asked for.
     assert_eq!(found(&half, "renew() must count from the due date. give_back() does so already."), 0);
     assert_eq!(found(&half, "renew() must do what give_back() does."), 0);
+    for stays in
+        ["give_back() must not change", "give_back() should stay as it is", "`give_back` must still work"]
+    {
+        assert_eq!(found(&half, &format!("Count from the due date. {stays}.")), 0, "{stays}");
+    }
 }
 
 /// What is found of a task in a change of a function and its tests in Python.
@@ -231,7 +236,21 @@ fn a_name_that_the_task_wants_something_of_is_a_part_of_the_change() {
     let tests = "def test_nothing():\n    assert solve(0) == []\n";
     let found = of_task("solve(0) must be empty, and `Version.parse` should take it.", tests);
     assert!(found.len() == 1 && found[0].contains("`parse`"), "{found:?}");
-    for task in ["`solve` must be empty for 0, in the way of pip.", "test_it fails, please mend solve()."] {
+    for task in [
+        "`solve` must be empty for 0, in the way of pip.",
+        "test_it fails, please mend solve().",
+        // What stays is no wish.
+        "Cache what solve() reads. save() must not change.",
+        "Make the solver faster; the output of `render_all` must stay the same.",
+        "Callers of `legacy_parse` should not notice.",
+        "solve(0) must be empty. `resolve` should keep its order.",
+        // Names of other things.
+        "Fix the path handling. It must also work on macOS.",
+        "Please support PostgreSQL timestamps, as on GitHub.",
+        "It must work on x86_64 and arm64.",
+        // Files that the change edits.
+        "Add a flag. tests/test_solve.py must show it, and `solver/solve.py` should have it.",
+    ] {
         assert_eq!(of_task(task, tests), [""; 0], "{task}");
     }
 }
@@ -266,4 +285,21 @@ fn a_lint_that_the_change_switches_on_may_be_off_in_places() {
     // It was on before, or nobody switches it on.
     assert_eq!(found(&more, &format!("{more}# more\n")), 1);
     assert_eq!(found(lints, lints), 1);
+    assert_eq!(found(lints, &format!("{lints}# unwrap_used\n")), 1);
+}
+
+#[test]
+fn only_settings_switch_a_lint_on() {
+    let (code, off) = ("fn set() {}\n", "#[allow(dead_code)]\nfn set() {}\n");
+    for path in ["README.md", "CHANGELOG.md", "tests/data.json", "package-lock.json"] {
+        let found = under(
+            &[
+                (path, Some("Words.\n"), Some("Words.\ndead_code was cleaned up, deny it.\n")),
+                ("src/set.rs", Some(code), Some(off)),
+            ],
+            Promise::Nothing,
+            &[],
+        );
+        assert_eq!(rules(&found), ["suppressed"], "{path}");
+    }
 }

@@ -34,7 +34,8 @@ impl Look for Dilution {
         let settled = settled(change.workspace, &change.base, &diff)?;
         let mut examined = dilution(&diff, &outlines, &settled, promise, &permits);
         examined.findings.extend(silent(&diff, &task, &permits));
-        examined.findings.extend(unasserted(&diff, &task, &permits));
+        // A guess from the words of the task must not reject a change.
+        examined.notes.extend(unasserted(&diff, &task, &permits));
         let told = confirm(change, &examined.findings)?;
         for finding in &examined.findings {
             let cleared = told.as_ref().zip(finding.doubt).and_then(|(told, doubt)| cleared(told, doubt));
