@@ -17,7 +17,10 @@ use crate::check::source::{Language, Source};
 use crate::results::{Known, Merged, TestId};
 
 /// Maximum number of places to break.
-const MOST: usize = 10;
+const MOST: usize = 16;
+
+/// Number of places after which the search stops if it has a conclusion.
+const ENOUGH: usize = 10;
 
 /// Minimum number of places that the old tests must detect for a conclusion.
 const FEWEST: usize = 2;
@@ -228,9 +231,42 @@ impl Rewritten {
         rewritten && self.same.iter().all(|id| !fails(before, id) || after.of(id) != Known::Passed)
     }
 
-    /// Returns whether there is enough data: each rewritten or removed test detected something.
-    pub fn is_told(&self, noticed: usize, by: &BTreeSet<TestId>) -> bool {
-        noticed >= FEWEST && self.old.iter().all(|id| by.contains(id))
+    /// Returns tests whose new version fails on broken code that the old version passed.
+    pub fn gaining(&self, before: &Merged, after: &Merged) -> BTreeSet<TestId> {
+        let all = self.old.intersection(&self.new);
+        all.filter(|id| before.of(id) == Known::Passed && fails(after, id)).cloned().collect()
+    }
+
+    /// Returns whether a rewritten test of the same name has not detected anything yet in either version.
+    pub fn may_gain(&self, found: &Noticed) -> bool {
+        self.old.intersection(&self.new).any(|id| !found.by.contains(id) && !found.gained.contains(id))
+    }
+
+    /// Returns whether there is enough data: each rewritten or removed test detected something, or its new version
+    /// detects more.
+    pub fn is_told(&self, found: &Noticed) -> bool {
+        found.places.len() >= FEWEST
+            && self.old.iter().all(|id| found.by.contains(id) || found.gained.contains(id))
+    }
+}
+
+/// What tests detected in broken code.
+#[derive(Clone, Debug, Default)]
+pub struct Noticed {
+    /// Number of broken places.
+    pub tried: usize,
+    /// Numbers of the places that a test detected.
+    pub places: BTreeSet<usize>,
+    /// Tests of the base that detected one.
+    pub by: BTreeSet<TestId>,
+    /// Tests of which only the new version detected one.
+    pub gained: BTreeSet<TestId>,
+}
+
+impl Noticed {
+    /// Returns whether enough places were tried for a conclusion.
+    pub fn is_enough(&self) -> bool {
+        self.tried >= ENOUGH
     }
 }
 
@@ -326,11 +362,39 @@ mod tests {
         assert!(tests.is_comparable());
         let by = tests.noticing(&ran(&[("test_a", Failed), ("test_c", Passed)]));
         assert_eq!(by, [id("test_a")].into());
-        assert!(tests.is_told(2, &by) && !tests.is_told(1, &by) && !tests.is_told(2, &BTreeSet::new()));
+        let noticed = |places: usize, by: &BTreeSet<TestId>| Noticed {
+            places: (0..places).collect(),
+            by: by.clone(),
+            ..Noticed::default()
+        };
+        assert!(tests.is_told(&noticed(2, &by)) && !tests.is_told(&noticed(1, &by)));
+        assert!(!tests.is_told(&noticed(2, &BTreeSet::new())));
         let red = ran(&[("test_a", Failed), ("test_c", Failed)]);
         assert!(tests.notices(&red, &ran(&[("test_rows[1]", Failed), ("test_c", Passed)])));
         // An unchanged test that detects something does not make up for a loss.
         assert!(tests.noticing(&ran(&[("test_a", Passed), ("test_c", Failed)])).is_empty());
         assert!(!tests.notices(&red, &ran(&[("test_rows[1]", Passed), ("test_c", Failed)])));
+    }
+
+    #[test]
+    fn a_test_that_noticed_nothing_is_no_weaker_if_it_notices_something_now() {
+        use Outcome::{Failed, Passed};
+        let old =
+            "def test_wait():\n    assert took() < 500\n\n\ndef test_gone():\n    assert took() < 500\n";
+        let new = "def test_wait():\n    assert clock.now == 3\n";
+        let file = TestFile { path: "tests/test_a.py".to_owned(), old: old.to_owned(), new: new.to_owned() };
+        let one = TestFile { old: old.split("\n\n\n").next().unwrap_or_default().to_owned(), ..file.clone() };
+        let passes = ran(&[("test_wait", Passed)]);
+        let tests = Rewritten::of(&Edited::of(&[one]), &passes, &passes);
+        let gained = tests.gaining(&passes, &ran(&[("test_wait", Failed)]));
+        assert_eq!(gained, [id("test_wait")].into());
+        let mut found = Noticed { places: [0, 1].into(), ..Noticed::default() };
+        assert!(tests.may_gain(&found) && !tests.is_told(&found));
+        found.gained = gained;
+        assert!(!tests.may_gain(&found) && tests.is_told(&found));
+        // A removed test has no new version.
+        let before = ran(&[("test_wait", Passed), ("test_gone", Passed)]);
+        let tests = Rewritten::of(&Edited::of(&[file]), &before, &passes);
+        assert!(!tests.may_gain(&found) && !tests.is_told(&found));
     }
 }

@@ -1,13 +1,11 @@
 //! Checks a suspicion that tests assert less than before: breaks single places of the code, and the tests of the change
 //! must notice what the tests of the base notice.
 
-use std::collections::BTreeSet;
-
 use acquit_core::check::dilution::{Permits, Promise};
 use acquit_core::gate::check::Check;
 use acquit_core::gate::{Evidence, Gate, Weight};
 use acquit_core::proof::earlier::{Part, is_asked, part};
-use acquit_core::proof::loosened::{Rewritten, carried, places};
+use acquit_core::proof::loosened::{Noticed, Rewritten, carried, places};
 use acquit_core::time::Span;
 
 use super::earlier::{Beside, Run};
@@ -18,8 +16,12 @@ use crate::git::CommitId;
 use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Become, LockedWorkspace, Stored};
 
-/// Time limit of all runs, in milliseconds.
+/// Time limit of all runs for a change without findings, in milliseconds.
 const MOST_TIME: u64 = 60 * 1000;
+
+/// Time limit of all runs that may clear a suspicion. It is generous because rejecting an honest change on a slow machine
+/// costs more.
+const MOST_TIME_TO_CLEAR: u64 = 5 * 60 * 1000;
 
 /// Minimum number of runs that must fit into the time, or nothing starts.
 const FEWEST_RUNS: u64 = 6;
@@ -66,7 +68,7 @@ pub(super) fn look(
     if permits.allow(WEAKENED, None) || !same && changed.iter().any(|file| part(&file.path) == Part::Other) {
         return Ok(evidence);
     }
-    let told = compare(ctx, job, workspace, ends, spent)?;
+    let told = compare_within(MOST_TIME, ctx, job, workspace, ends, spent)?;
     if let Some(Told { strength: Some(Strength::Weaker(path, line)), .. }) = told {
         weaker(&path, line, &mut evidence);
     }
@@ -84,6 +86,18 @@ pub(super) fn weaker(path: &str, line: u32, evidence: &mut Evidence) {
 /// Compares the tests of the base with those of the change, with the first gate of the workflow that runs tests.
 /// Returns `None` if there is no result.
 pub(super) fn compare(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+    ends: (&CommitId, &CommitId),
+    spent: &mut Spent,
+) -> Result<Option<Told>, LegAbort> {
+    compare_within(MOST_TIME_TO_CLEAR, ctx, job, workspace, ends, spent)
+}
+
+/// Does the same with a time limit in milliseconds.
+fn compare_within(
+    most_time: u64,
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     workspace: &LockedWorkspace,
@@ -117,7 +131,7 @@ pub(super) fn compare(
     let began = at.spent.took;
     let Some(now) = at.once_or_kept(&whole, &[], "loosened")? else { return Ok(None) };
     let took = at.spent.run;
-    if took * FEWEST_RUNS > MOST_TIME {
+    if took * FEWEST_RUNS > most_time {
         return Ok(None);
     }
     at.head = base;
@@ -136,7 +150,7 @@ pub(super) fn compare(
     // asks for the difference that they fail by, or if the new tests have the same values in another form.
     let is_meant = match &before {
         Some(before) => is_asked(&task, &beside.edited, &on_base.merged, &before.merged),
-        None => beside.test_lines.keeps_values(true),
+        None => beside.test_lines.keeps_values(false),
     };
     let side = match fitting {
         Some(tests) if as_before => Side { tests, head, base: head },
@@ -144,7 +158,7 @@ pub(super) fn compare(
         Some(_) | None => return Ok(Some(told)),
     };
     if side.tests.is_comparable() {
-        let limit = MOST_TIME.saturating_sub(at.spent.took - began);
+        let limit = most_time.saturating_sub(at.spent.took - began);
         told.strength = strength(&mut at, &whole, &beside, &side, (took, limit))?;
     }
     Ok(Some(told))
@@ -179,9 +193,10 @@ fn strength<'a>(
     };
     let on_new = side.base == side.head;
     let began = at.spent.took;
-    let (mut noticed, mut by) = (0, BTreeSet::new());
+    let mut found = Noticed::default();
     for (number, place) in places(&old_code, &beside.test_lines.lost).into_iter().enumerate() {
-        if at.spent.took - began + 2 * took > limit {
+        let is_done = found.is_enough() && side.tests.is_told(&found);
+        if is_done || at.spent.took - began + 2 * took > limit {
             break;
         }
         let was = old_code.iter().find(|(path, _)| *path == place.path).map_or("", |(_, text)| text);
@@ -206,7 +221,8 @@ fn strength<'a>(
         at.head = side.base;
         let Some(before) = at.once_or_kept(whole, &earlier, &phase("before"))? else { continue };
         let noticing = side.tests.noticing(&before.merged);
-        if noticing.is_empty() {
+        found.tried += 1;
+        if noticing.is_empty() && !side.tests.may_gain(&found) {
             continue;
         }
         at.head = side.head;
@@ -214,10 +230,14 @@ fn strength<'a>(
         if !side.tests.notices(&before.merged, &after.merged) {
             return Ok(Some(Strength::Weaker(place.path, place.line)));
         }
-        noticed += 1;
-        by.extend(noticing);
+        let gaining = side.tests.gaining(&before.merged, &after.merged);
+        if !noticing.is_empty() || !gaining.is_empty() {
+            found.places.insert(number);
+        }
+        found.by.extend(noticing);
+        found.gained.extend(gaining);
     }
-    Ok(side.tests.is_told(noticed, &by).then_some(Strength::Equal(noticed)))
+    Ok(side.tests.is_told(&found).then_some(Strength::Equal(found.places.len())))
 }
 
 /// Returns whether all failing findings are suspicions by these rules.
