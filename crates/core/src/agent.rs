@@ -79,7 +79,7 @@ pub enum AgentEvent {
         /// Error message.
         #[serde(default)]
         text: String,
-        /// Whether the agent says that it retries by itself. If so, the error is not final.
+        /// Whether the agent reports that it retries. If so, the error is not final.
         #[serde(default)]
         again: bool,
     },
@@ -200,8 +200,8 @@ impl Usage {
         self.covered_micros = self.list_micros;
     }
 
-    /// Returns the cost: the agent's figure, plus the list price of what the agent reported no cost for. `None` without
-    /// any price.
+    /// Returns the cost: the agent's figure, plus the list price of usage without a reported cost. `None` without any
+    /// price.
     pub fn paid(&self) -> Option<u64> {
         match (self.cost_micros, self.list_micros) {
             (None, None) => None,

@@ -1,4 +1,4 @@
-//! Artifacts: what a leg leaves for people and later legs.
+//! Artifacts: results of a leg for people and later legs.
 
 use serde::{Deserialize, Serialize};
 

@@ -202,10 +202,10 @@ impl Task {
     }
 
     /// Applies one change. [`crate::decide::decide`] has already checked that its changes fit, so this never fails. On
-    /// a history from another source it merely reproduces what the history says.
+    /// a history from another source it merely reproduces that history.
     pub fn apply(&mut self, change: &Change) {
         match change {
-            // The definition is stored beside the task.
+            // The definition is stored next to the task.
             Change::Created { .. } | Change::DefinitionUpdated { .. } => {}
             Change::LegReadied { leg, entry, .. } => {
                 self.legs = *leg;

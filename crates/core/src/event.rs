@@ -251,7 +251,7 @@ pub struct Event {
     pub at: Timestamp,
     /// Who caused it.
     pub actor: Actor,
-    /// Content. In JSON it is `data`, beside `category`, `kind`, `level` and `summary`.
+    /// Content. In JSON it is `data`, next to `category`, `kind`, `level` and `summary`.
     #[serde(rename = "data", alias = "body")]
     pub body: Body,
 }

@@ -27,8 +27,8 @@ pub mod kind {
     /// Other tasks must be merged first. This is not a failure, and no process waits meanwhile. Bounded, because a
     /// queue that never moves needs a person. With the delays in between, it lasts for a working day.
     pub const QUEUE: &str = "queue";
-    /// The harness died. It is nobody's fault, so it spends no other retries. Bounded all the same, because a leg that
-    /// kills its harness every time would otherwise repeat all night.
+    /// The harness died. It is not the fault of the agent or the work, so it spends no other retries. Bounded all the
+    /// same, because a leg that kills its harness every time would otherwise repeat all night.
     pub const LOST: &str = "lost";
 
     /// The login's usage limit at the model's provider is reached until it resets. This is not a failure, so it spends
@@ -59,7 +59,7 @@ pub mod kind {
     /// The configuration or the machine lacks something the leg needs: an allowed host, a secret, a program, part of
     /// the sandbox, a working setup. A retry would find the same, so a person is asked at once.
     pub const CONFIG: &str = "config";
-    /// The agent repeated the same steps. It gets one retry and is told what it repeated.
+    /// The agent repeated the same steps. It gets one retry, and its prompt names the steps.
     pub const LOOP: &str = "loop";
     /// A money or time limit set by a person is used up. Asks a person at once.
     pub const SPENT: &str = "spent";
@@ -67,7 +67,7 @@ pub mod kind {
     /// A gate could not judge the work, or found something no agent can fix, such as a secret. Asks a person at once.
     pub const UNJUDGED: &str = "unjudged";
 
-    /// Kinds for which a person is asked at once, whatever the workflow does with failures: every other transition
+    /// Kinds for which a person is asked at once, regardless of the workflow's transitions for failures: each of them
     /// would hit the same problem.
     pub const ASKED: [&str; 5] = [LOGIN, DELIVERY, CONFIG, SPENT, UNJUDGED];
 

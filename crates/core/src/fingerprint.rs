@@ -238,8 +238,8 @@ fn split(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// 128-bit FNV-1a: stable across machines and versions. It need not resist attacks, because nobody gains from equal
-/// fingerprints.
+/// 128-bit FNV-1a: stable across machines and versions. It need not resist attacks, because equal fingerprints are of
+/// no use to an attacker.
 fn hash(bytes: &[u8]) -> u128 {
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

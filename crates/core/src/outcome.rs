@@ -56,7 +56,7 @@ pub enum Source {
     Harness,
 }
 
-/// Why a report is not a valid outcome. The messages go to the next agent, so they say how to do it right.
+/// Why a report is not a valid outcome. The messages go to the next agent, so they explain how to do it right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
     /// Invalid or truncated JSON.
@@ -192,8 +192,8 @@ fn from_value(place: &'static str, value: Value, source: Source) -> Result<Optio
 /// Parses `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message. The last marker counts, even if it is broken.
 /// Returns `None` without one.
 ///
-/// Markers inside a payload belong to that payload: a review that quotes a hostile file must not report what the file
-/// says.
+/// Markers inside a payload belong to that payload: a review that quotes a hostile file must not report an outcome from
+/// that file.
 pub fn from_markers(message: &str) -> Result<Option<Outcome>, Wrong> {
     let mut last = Ok(None);
     let mut rest = message;

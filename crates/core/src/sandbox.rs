@@ -91,7 +91,7 @@ pub struct Access {
     pub read: Vec<String>,
     /// Writable: caches that are shared on purpose.
     pub write: Vec<String>,
-    /// Hidden, whatever the other lists say.
+    /// Hidden, overriding the other lists.
     pub hide: Vec<String>,
 }
 

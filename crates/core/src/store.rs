@@ -53,7 +53,7 @@ pub enum Error {
     /// The task does not exist.
     #[error("there is no task {0}")]
     NoTask(TaskId),
-    /// What a task needs of this repository was removed from the store. Send it again.
+    /// Data of this repository that a task needs was removed from the store. Send it again.
     #[error("the repository {0} was removed from the store meanwhile")]
     Removed(String),
     /// A newer acquit wrote this store.
@@ -141,7 +141,7 @@ pub struct Commit<'a> {
     pub by: &'a Actor,
     /// Claim under which they are made, if they end or hold a leg.
     pub hold: Option<Hold>,
-    /// Events to append before those of the changes: what the leg saw since its last write.
+    /// Events to append before those of the changes: events of the leg since its last write.
     pub notes: &'a [Note],
 }
 
@@ -172,7 +172,7 @@ pub struct Claim {
 pub enum Wanted<'a> {
     /// Any leg that is due and that no limit keeps waiting, highest priority first, then in turns by project, then oldest.
     Any,
-    /// The leg of this task, whatever limits say: a person asked for it.
+    /// The leg of this task, ignoring limits: a person asked for it.
     Of(TaskId),
     /// The leg of this task, unless a limit keeps it waiting.
     Due(TaskId),
@@ -239,7 +239,7 @@ pub trait Store: Ledger + Fleet {
     /// Returns the definition of a task.
     fn definition(&mut self, id: TaskId) -> Result<Definition>;
 
-    /// Returns those of these tasks that exist, with their definitions. One that cannot be read is an error of its own.
+    /// Returns those of these tasks that exist, with their definitions. An unreadable task is a separate error.
     fn tasks(&mut self, ids: &[TaskId]) -> Result<Vec<Result<Defined>>>;
 
     /// Lists tasks.
@@ -250,8 +250,8 @@ pub trait Store: Ledger + Fleet {
     /// [`Error::Fenced`] if the hold is stale.
     fn commit(&mut self, commit: Commit<'_>) -> Result<Task>;
 
-    /// Writes decided steps of different tasks in one transaction, with a few statements for all of them. Each is done or
-    /// refused by itself, as [`Store::commit`] does; returns the answers in the same order.
+    /// Writes decided steps of different tasks in one transaction, with a few statements for all of them. Each succeeds
+    /// or fails separately, as in [`Store::commit`]; returns the results in the same order.
     fn commit_all(&mut self, commits: &[Commit<'_>]) -> Result<Vec<Result<Task>>>;
 
     /// Claims a ready leg that is due: marks it running and gives it a lease and a fence higher than any before.

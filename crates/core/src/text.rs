@@ -29,7 +29,7 @@ pub(crate) fn quoted(text: &str, limit: usize) -> String {
     format!("`{}`", line(text, limit).replace('`', "'"))
 }
 
-/// Truncates a text to `limit` bytes and notes the cut. Keeps the beginning, which says what the text is about.
+/// Truncates a text to `limit` bytes and notes the cut. Keeps the beginning, which shows the subject of the text.
 fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

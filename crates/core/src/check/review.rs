@@ -13,7 +13,7 @@ use super::diff::{Diff, FileChange, Side};
 use crate::agent::shorten;
 use crate::json_schema;
 
-/// Maximum number of findings in a review. Nobody reads more, and the worst are not among the last.
+/// Maximum number of findings in a review. No one reads more, and the worst are not among the last.
 const MOST_FINDINGS: usize = 200;
 
 /// Maximum number of misplaced findings to report at once.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::publishing::Publishing;
 
-/// `[forge]`: what the remote's address does not tell, and defaults of all pull requests.
+/// `[forge]`: facts that the remote's address does not show, and defaults of all pull requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forge {
@@ -45,7 +45,7 @@ pub enum Kind {
     GitHub,
     /// GitLab, including self-hosted.
     GitLab,
-    /// No forge: work ends on a local branch, whatever the remote is.
+    /// No forge: work ends on a local branch, with any remote.
     None,
 }
 

@@ -103,7 +103,7 @@ pub enum Told {
     Done,
     /// A task failed.
     Failed,
-    /// A night is over.
+    /// A night has ended.
     Report,
 }
 

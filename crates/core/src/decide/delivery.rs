@@ -12,7 +12,7 @@ use crate::workflow::{Action, Consent, Stage, Work};
 
 impl Next<'_> {
     /// Returns the approval that a stage needs. A merge cannot be undone once others build on it, so a task that
-    /// requires approval asks before merging, whatever the stage says.
+    /// requires approval asks before merging, regardless of the stage's settings.
     pub(super) fn consent(&self, entry: &Entry) -> Consent {
         let stage = self.workflow.stage(entry.stage.as_str());
         match stage {

@@ -82,7 +82,7 @@ fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// FNV-1a. It need not resist attacks: nobody gains from finding another task with the same hash.
+/// FNV-1a. It need not resist attacks, because another task with the same hash is of no use to an attacker.
 fn hash(bytes: &[u8]) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -44,8 +44,8 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
     let Parts { task, settings, seen, .. } = *parts;
     let wish = &task.seed.wish;
     let headline = task.headline();
-    // A person's own words may close an issue. An agent's may not: whoever pushes this branch would close it for the
-    // agent.
+    // A person's own words may close an issue. An agent's may not: the person who pushes this branch would close it
+    // for the agent.
     let title = if headline == wish.title {
         visible(wish.title.lines().next().unwrap_or_default())
     } else {

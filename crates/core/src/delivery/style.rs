@@ -121,7 +121,7 @@ impl Style {
         }
     }
 
-    /// Returns the conventional commits style, whatever the log says.
+    /// Returns the conventional commits style, regardless of the log.
     pub fn conventional() -> Self {
         Self { prefix: Prefix::Conventional, case: Case::Lower, ..Self::usual() }
     }

@@ -29,11 +29,11 @@ pub enum Door {
 pub struct Standing {
     /// Cost so far, by the agents' figures or acquit's price list.
     pub cost_micros: u64,
-    /// Whether it continues by itself.
+    /// Whether it continues without help.
     pub work: Work,
 }
 
-/// Whether a task continues by itself.
+/// Whether a task continues without help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Its id is reserved, but it is not created yet.
@@ -59,8 +59,8 @@ pub enum Move {
     Finish,
 }
 
-/// Returns the steps to take now; none while tasks continue by themselves. Taking only some and calling again gives the
-/// same result.
+/// Returns the steps to take now; none while its tasks continue without help. Taking only some and calling again gives
+/// the same result.
 pub fn moves(night: &Night, rules: Rules, standing: impl Fn(TaskId) -> Standing) -> Vec<Move> {
     if night.state != State::Running {
         return Vec::new();

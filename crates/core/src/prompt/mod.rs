@@ -77,7 +77,7 @@ pub enum Files<'a> {
 pub enum Memory {
     /// Nothing.
     None,
-    /// It continues an earlier conversation about this stage, and is told only what is new.
+    /// It continues an earlier conversation about this stage, and gets only new information.
     Conversation,
 }
 

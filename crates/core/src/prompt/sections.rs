@@ -257,7 +257,7 @@ pub(super) fn reported(parts: &Parts<'_>) -> String {
     title + &text::fenced("untrusted: its payload", &body, PAYLOAD_LIMIT)
 }
 
-/// Explains why a continuing agent was stopped, if it did not end by itself.
+/// Explains why a continuing agent was stopped, if its turn was cut short.
 pub(super) fn interruption(parts: &Parts<'_>) -> String {
     let Some(Past { ending, .. }) = parts.task.past.last() else { return String::new() };
     match ending {

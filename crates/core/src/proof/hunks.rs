@@ -15,7 +15,8 @@ pub struct Without {
     pub text: String,
 }
 
-/// Returns a file once without each of its changed pieces. Tests in the same file don't count as pieces.
+/// Returns a copy of the file for each changed piece, with only that piece reverted. Tests in the same file don't
+/// count as pieces.
 pub fn without_each(path: &str, old: &str, new: &str) -> Vec<Without> {
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());

@@ -54,7 +54,7 @@ pub(super) fn read(text: &str, results: &mut Results) {
             "run" if started.len() < MOST_CASES => *started.entry(id.clone()).or_default() += 1,
             "pass" | "fail" | "skip" => match started.get_mut(&id) {
                 Some(open) if *open > 0 => *open -= 1,
-                // With `-count` a test runs several times and each run starts anew.
+                // With `-count` a test runs several times, and each run has its own start event.
                 Some(_) => results.doubt(format!("{id} ended more often than it began")),
                 None => results.doubt(format!("{id} ended without having begun")),
             },

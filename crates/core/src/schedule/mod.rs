@@ -60,7 +60,7 @@ pub struct Schedule {
 /// The first value of the workflow's variation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Categories {
-    /// As the workflow says.
+    /// The workflow decides.
     Unsaid,
     /// The same every time.
     Always(String),

@@ -45,7 +45,7 @@ pub trait Fleet {
     /// Returns the stored data for other machines, by repository and task.
     fn held(&mut self) -> Result<Vec<Held>>;
 
-    /// Removes what the legs of an ended task left. Returns `false` if the task has changed since it was read, or
+    /// Removes the data of an ended task's legs. Returns `false` if the task has changed since it was read, or
     /// continues.
     fn discard_work(&mut self, task: &Task) -> Result<bool>;
 

@@ -1,10 +1,10 @@
-//! A template variable with several values, which a workflow tries one after another.
+//! A template variable with several values, which a workflow tries in sequence.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A variable with values to try one after another.
+/// A variable with values to try in sequence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variation {
     /// Name of the template variable.

@@ -33,7 +33,7 @@ pub(crate) fn did_you_mean<'c>(
     what: &str,
     candidates: impl IntoIterator<Item = &'c str> + Clone,
 ) -> Option<String> {
-    /// Nobody reads a longer list.
+    /// A longer list is not readable.
     const LISTED: usize = 16;
     if let Some(near) = nearest(word, candidates.clone()) {
         return Some(format!("did you mean `{near}`?"));

@@ -1,6 +1,6 @@
 //! Checks how the stages of a workflow connect: every stage is reachable, `done` is reachable, and no cycle is endless.
 //!
-//! A cycle ends by itself if it spends a budget or asks a person. So only transitions that do neither are examined:
+//! A cycle ends eventually if it spends a budget or asks a person. So only transitions that do neither are examined:
 //! they must not form a cycle. Fixes are left out because a gate rejected the work, which spends the budget of its
 //! kind. Variations are left out because they have finitely many values.
 

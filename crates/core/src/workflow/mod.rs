@@ -46,7 +46,7 @@ pub struct Workflow {
     pub gates: Vec<Gate>,
     /// Limit for each kind of failure or named loop, including defaults.
     pub budgets: BTreeMap<Name, u32>,
-    /// Values to try one after another.
+    /// Values to try in sequence.
     pub variation: Option<Variation>,
     /// Template variables of the workflow.
     pub variables: BTreeMap<String, String>,
@@ -78,7 +78,7 @@ impl Workflow {
 pub struct Stage {
     /// Stage name.
     pub name: Name,
-    /// What the stage does.
+    /// Work of the stage.
     pub work: Work,
     /// Gates that its work must pass.
     pub gates: Vec<Name>,
@@ -149,7 +149,7 @@ pub enum Consent {
     BeforeIt,
 }
 
-/// What a stage does.
+/// The work of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(
@@ -244,8 +244,8 @@ impl AgentWork {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Continue {
-    /// Continue that of the last attempt at the same stage, or of the stage to fix. What the agent has read is not paid
-    /// for twice.
+    /// Continue that of the last attempt at the same stage, or of the stage to fix. The tokens that the agent has read
+    /// are not paid for twice.
     #[default]
     Earlier,
     /// Never continue, except after an interruption: every attempt looks at the work afresh.

@@ -204,7 +204,7 @@ impl Rules {
     }
 }
 
-/// Returns whether a path is, or is a parent of, something that an agent uses from a nested settings directory.
+/// Returns whether a path is a nested settings directory, or is or is inside an entry of it that an agent uses.
 fn is_nested(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     while parts.any(|part| part.eq_ignore_ascii_case(NESTED.as_bytes())) {

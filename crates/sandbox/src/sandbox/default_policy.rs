@@ -294,7 +294,7 @@ impl<'a> Private<'a> {
         Self { home, real_home: real(home), real_own: real(own) }
     }
 
-    /// Returns whether a path is, or contains, the home, acquit's directory, or credentials.
+    /// Returns whether a path is or contains the home, or is, contains or is inside acquit's directory or credentials.
     fn is_at(&self, place: &Path) -> bool {
         let place = real(place);
         let overlaps = |secret: &Path| secret.starts_with(&place) || place.starts_with(secret);

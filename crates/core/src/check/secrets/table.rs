@@ -104,8 +104,8 @@ fn is_login(encoded: &str) -> bool {
     password.len() >= 4 && user != password && !is_placeholder(password) && !is_words(password)
 }
 
-/// Returns whether a URL's password is real. A host that does not exist, or a password equal to the user name,
-/// is for local trials.
+/// Returns whether a URL's password is real. A password for a local or placeholder host, or one that equals
+/// the user name, is for local trials.
 fn is_real_address(found: &Captures<'_>) -> bool {
     let (password, host) = (&found[1], found[2].to_lowercase());
     let whole = &found[0];

@@ -38,7 +38,8 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
     let request = publishing::read(&mut table).over(&usual.request);
     table.finish();
     let named: Vec<String> = [host.clone(), api.as_deref().and_then(host_of)].into_iter().flatten().collect();
-    // A token goes only to hosts named beside it. A host that another file names later does not get it.
+    // A token goes only to hosts named in the same file. A host that another file names later does not get
+    // it.
     let token_hosts = match &token {
         Some(_) => named.iter().chain(&usual.own_hosts).cloned().collect(),
         None => usual.token_hosts,

@@ -1,6 +1,6 @@
 //! Merges an entry of a project's file with the user's entry of the same name, key by key.
 //!
-//! An entry that names another program or another destination does not get what the user's was trusted with: variables,
+//! An entry that names another program or another destination does not get the grants of the user's entry: variables,
 //! copied files, secrets, logins, and links that answer without a login.
 
 use toml::{Table, Value};
@@ -73,8 +73,8 @@ fn setup(own: &Table, _below: &Table, key: &str) -> bool {
     !(own.contains_key("run") && ["env", "copy"].contains(&key))
 }
 
-/// Another kind has other keys. Another destination gets no secret, and neither does another server the topic: whoever
-/// knows it can read it.
+/// Another kind has other keys. Another destination gets no secret, and another server does not get the topic, because
+/// its name is enough to read it.
 fn channel(own: &Table, below: &Table, key: &str) -> bool {
     let another = own.contains_key("kind") && own.get("kind") != below.get("kind");
     let moved = own.keys().any(|key| !OF_EVERY_CHANNEL.contains(&key.as_str()) && key != "kind");
