@@ -1,7 +1,7 @@
 //! Reports: the format and location of a command's results.
 //!
-//! In TOML, `report = { junit = "target/junit.xml" }` names files (a pattern may match several), and `report =
-//! "libtest"` reads the command's output.
+//! In TOML, `report = { junit = "target/junit.xml" }` names files (a pattern may match several), and
+//! `report = "libtest"` reads the command's output.
 
 use serde::{Deserialize, Serialize};
 

@@ -113,8 +113,8 @@ fn has_failed_below(results: &Results, id: &TestId) -> bool {
         .any(|(_, case)| case.outcome == Outcome::Failed)
 }
 
-/// Handles a line that is not an event: `# package` starts the compiler output of a package, `FAIL package [build
-/// failed]` ends it.
+/// Handles a line that is not an event: `# package` starts the compiler output of a package,
+/// `FAIL package [build failed]` ends it.
 fn compiler(
     line: &str,
     package: &mut String,

@@ -176,8 +176,8 @@ fn printable(line: &str) -> String {
     out
 }
 
-/// Returns the location that a line names, if the file is in the tree: `src/a.rs:12:5`, `(src/a.js:12)`, `File "a.py",
-/// line 12`.
+/// Returns the location that a line names, if the file is in the tree: `src/a.rs:12:5`, `(src/a.js:12)`,
+/// `File "a.py", line 12`.
 fn place(line: &str, tree: &Path) -> Option<Location> {
     let python = line.split_once("File \"").and_then(|(_, rest)| {
         let (path, rest) = rest.split_once('"')?;

@@ -45,8 +45,8 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shor
     found
 }
 
-/// Returns the conditions of a function that hold only for certain values, regardless of their effect: `if text == "
-/// tea-7" { text = "TEA-7" }`, `count < limit || limit == 5 && count == 5`. They have no output.
+/// Returns the conditions of a function that hold only for certain values, regardless of their effect:
+/// `if text == " tea-7" { text = "TEA-7" }`, `count < limit || limit == 5 && count == 5`. They have no output.
 fn questions(name: &str, function: &Node) -> Vec<Shortcut> {
     let (mut found, mut open) = (Vec::new(), vec![function]);
     while let Some(node) = open.pop() {
