@@ -299,7 +299,8 @@ fn script_dependencies(file: &FileChange) -> bool {
         || HOOKS.iter().any(|key| hooks(&old, key) != hooks(&new, key))
 }
 
-/// Whether a manifest that is a program or a list of settings changes in more than the version of the package itself.
+/// Returns whether a manifest that is a program or a list of settings changes in more than the version of the package
+/// itself.
 fn changes_more_than_version(file: &FileChange, name: &str) -> bool {
     static OF_SETUP: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s+version\s*=\s*["'][\w.+-]+["'],?$"#));
     static OF_BUILD: LazyLock<Regex> =
@@ -315,7 +316,7 @@ fn changes_more_than_version(file: &FileChange, name: &str) -> bool {
     changed.peek().is_none() || changed.any(|line| !own.is_match(line.text.trim_end()))
 }
 
-/// Whether a change of a pom.xml touches anything but how plugins are configured, and what the project says about itself.
+/// Returns whether a change of a pom.xml touches anything but the configuration of plugins and the project's metadata.
 fn leaves_configuration(file: &FileChange) -> bool {
     static TAG: LazyLock<Regex> = LazyLock::new(|| pattern(r"<(/?)[A-Za-z][^<>]*?(/?)(?:>|$)"));
     static ABOUT: LazyLock<Regex> =
@@ -328,7 +329,7 @@ fn leaves_configuration(file: &FileChange) -> bool {
             let opens = count(["<configuration>", "<executions>"]);
             let ends = count(["</configuration>", "</executions>"]);
             depth += opens;
-            // Directly below the project.
+            // An element directly below the project.
             let about = open == 1 && ABOUT.is_match(&line.text);
             for tag in TAG.captures_iter(&line.text).filter(|tag| tag[2].is_empty()) {
                 open = if tag[1].is_empty() { open + 1 } else { open.saturating_sub(1) };

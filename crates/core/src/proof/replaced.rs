@@ -73,7 +73,7 @@ impl Replaced {
     /// other values may follow from them, unless it says that the rest stays the same.
     pub(super) fn is_unasked(&self, task: &str) -> bool {
         let mut come = self.come.difference(&self.gone).peekable();
-        // Signs alone are a matter of form, and a task may speak of them by name.
+        // Punctuation alone is a matter of form, and a task may describe it in words.
         let are_signs =
             self.come.difference(&self.gone).all(|token| !token.starts_with(char::is_alphanumeric));
         if self.gone.is_subset(&self.come) || come.peek().is_none() || are_signs {

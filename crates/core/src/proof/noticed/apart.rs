@@ -83,7 +83,7 @@ fn of_file(code: &Code, task: &str) -> Vec<Apart> {
         let ways = if is_hash {
             vec![Alone::OwnHash]
         } else if is_boolean(language, &source, &function.body) {
-            // Broken into what it is, it is not broken.
+            // Skip the value that the function always returns: replacing it would change nothing.
             let constant = constant(language, &source, &function.body);
             [true, false].into_iter().filter(|is| constant != Some(*is)).map(Alone::Always).collect()
         } else {
@@ -173,14 +173,14 @@ fn is_boolean(language: Language, source: &Source, body: &Range<usize>) -> bool 
             && returned.iter().any(|text| text.trim() == "False" || text.trim() == "false")
 }
 
-/// The value of a function that always returns the same one.
+/// Returns the value of a function that always returns the same one.
 fn constant(language: Language, source: &Source, body: &Range<usize>) -> Option<bool> {
     static RETURN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\breturn[ \t]+([^;\n}]+)"));
     let text = source.bare.get(body.clone()).unwrap_or_default();
     let mut returned: Vec<&str> =
         RETURN.captures_iter(text).filter_map(|it| it.get(1)).map(|it| it.as_str().trim()).collect();
     if language == Language::Rust {
-        // The value of the block: what follows its last statement.
+        // The value of the block is the expression after its last statement.
         let block = text.trim().trim_start_matches('{');
         let block = block.strip_suffix('}').unwrap_or(block);
         returned.push(block.rsplit([';', '}']).next().unwrap_or_default().trim());
