@@ -211,6 +211,24 @@ fn a_test_that_hangs_or_kills_the_runner_without_the_change_was_red() {
 }
 
 #[test]
+fn tests_that_one_command_compiles_and_runs_may_need_what_is_new() {
+    let rules = |base: &str, said: &str, green: &str| -> Vec<String> {
+        let mut seen = seen(base, "", green);
+        let Tree::Ran(red) = &mut seen.red else { panic!() };
+        red.exit = Some("exit 1".to_owned());
+        red.said = said.to_owned();
+        let evidence = judge(&seen, Red::Some, Weak::Allow);
+        evidence.findings.iter().map(|finding| finding.rule.clone()).collect()
+    };
+    let symbol = |name: &str| format!("ATest.java:3: error: cannot find symbol\n  symbol:   method {name}(int)\n1 error");
+    assert_eq!(rules("+old", &symbol("double"), "+old +new"), ["weak-red"]);
+    // Tests that were there before use it now.
+    assert_eq!(rules("+old", &symbol("double"), "+old"), ["weak-red"]);
+    assert_eq!(rules("+old", &symbol("triple"), "+old +new"), ["unproven", "not-run"]);
+    assert_eq!(rules("+old", "", "+old +new"), ["unproven", "not-run"]);
+}
+
+#[test]
 fn a_crash_below_the_outermost_frame_of_a_test_is_the_codes() {
     let raised = |lines: &str| {
         let mut results = Results::default();

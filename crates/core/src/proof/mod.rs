@@ -297,7 +297,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
                 let before = base.map_or(&[][..], |base| &base.results.broken);
                 let is_new = |it: &&Broken| before.iter().all(|known| known.what != it.what);
                 let broken = red.merged.results.broken.iter().find(is_new);
-                broken.map(|broken| not_loaded(seen, red, broken))
+                broken.map(|broken| not_loaded(seen, red, broken)).or_else(|| not_compiled(seen, red))
             }
         };
         judged.extend(unusable.map(|(how, detail)| {
@@ -416,6 +416,9 @@ fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>
         let (how, detail) = not_loaded(seen, red, broken);
         return (how, detail, None);
     }
+    if let Some((how, detail)) = not_compiled(seen, red) {
+        return (how, detail, None);
+    }
     let stem = |path: &str| {
         let file = path.rsplit('/').next().unwrap_or(path);
         file.split('.').next().unwrap_or(file).to_owned()
@@ -432,6 +435,13 @@ fn not_loaded(seen: &Seen, red: &Ran, broken: &Broken) -> (How, String) {
     let all = format!("{}\n{}", broken.message, red.said);
     let how = if is_explained(seen, &all) { How::Weak } else { How::ErrorRed };
     (how, format!("{} cannot be loaded: {}", broken.what, broken.message))
+}
+
+/// Classifies a run of a command that compiles and tests in one, if it got no further than a compiler error about
+/// something that the change adds.
+fn not_compiled(seen: &Seen, red: &Ran) -> Option<(How, String)> {
+    let none_ran = red.exit.is_some() && red.merged.results.tests.is_empty();
+    (none_ran && is_explained(seen, &red.said)).then(|| (How::Weak, red.said.clone()))
 }
 
 fn not_built(seen: &Seen, said: &str) -> (How, String) {
