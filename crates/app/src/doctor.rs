@@ -11,12 +11,14 @@ use acquit_run::sandbox::machine::{Ability, Found, Lack, Machine, Need, Version}
 
 use crate::app::App;
 use crate::error::Error;
+use crate::walls;
 
 /// Returns the capabilities of this machine, its store and the project.
 pub fn examine(app: &App) -> Vec<Ability> {
     let machine =
         Machine::here(acquit_run::process::contain::landlock_version(), app.runtime.spawner.helper.clone());
     let mut list = machine.abilities();
+    list.extend(sandbox_built(app, &list));
     let places = app.source().ok().map(|source| ("the repository", source.git_dir().to_owned()));
     let places = places.into_iter().chain([("acquit's home", app.runtime.home.clone())]);
     list.extend(places.filter_map(|(what, path)| on_windows(&machine, what, &path)));
@@ -31,6 +33,21 @@ pub fn examine(app: &App) -> Vec<Ability> {
     ));
     list.extend(project_found(app));
     list
+}
+
+/// Returns that no sandbox can be built, although the kernel has all that it needs: it refuses it to containers.
+fn sandbox_built(app: &App, machine: &[Ability]) -> Option<Ability> {
+    if machine.iter().any(|ability| !ability.is_there() && ability.need == Need::Wall) {
+        return None;
+    }
+    let lacking = walls::lacking(app, Mode::On).ok()??;
+    let lack = Lack::mended(format!("the kernel refuses it to acquit: {}", lacking.what), walls::CONTAINER);
+    Some(Ability::new(
+        "a sandbox that was tried",
+        Need::Wall,
+        Err(lack),
+        "no task with `sandbox = \"on\"` starts",
+    ))
 }
 
 /// Returns a warning about a directory on a Windows drive.

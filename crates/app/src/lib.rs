@@ -44,11 +44,13 @@ pub mod size;
 pub mod snapshot;
 pub mod stats;
 pub mod store_admin;
+pub mod suggest;
 mod systemd;
 mod task;
 pub mod tasks;
 pub mod transcript;
 pub mod trust;
+mod walls;
 pub mod worker;
 pub mod workers;
 

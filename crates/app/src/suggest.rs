@@ -1,14 +1,13 @@
-//! Suggests commands at the end of another one: only those that work in the task's current state.
-//!
-//! Only this module creates suggestions, and a test runs each one right after it was printed.
+//! Suggests commands for a task: only those that work in its current state. The command line, messages, reports and
+//! pages get theirs here, and tests run each one right after it was printed.
 
 use std::path::Path;
 
 use acquit_core::human_request::{Ask, HumanRequest, Kind};
 use acquit_core::task::{End, State, Task};
 
-use acquit_app::diff::is_published;
-use acquit_app::merge::can_merge;
+use crate::diff::is_published;
+use crate::merge::can_merge;
 
 /// Maximum number of options to list one by one.
 const MOST_OPTIONS: usize = 8;
@@ -31,7 +30,11 @@ pub fn of(task: &Task, dirty: Option<&Path>) -> Vec<Suggestion> {
     let id = task.id();
     match &task.state {
         State::Ended { end: End::Done } => done(task, dirty),
-        State::Waiting { request } => answers(task, request),
+        State::Waiting { request } => {
+            let mut all = answers(task, request);
+            all.push(offer("then", format!("run {id}")));
+            all
+        }
         State::Blocked { root, .. } => vec![
             offer("what it waits for", format!("show {}", root.task)),
             offer("when that is over", format!("run {id}")),
@@ -49,6 +52,31 @@ pub fn of(task: &Task, dirty: Option<&Path>) -> Vec<Suggestion> {
     }
 }
 
+/// Returns whether a merge of the task works now. `dirty` is a checkout with changes that prevent it.
+pub fn can_be_merged(task: &Task, dirty: Option<&Path>) -> bool {
+    can_merge(task) && dirty.is_none()
+}
+
+/// Returns the commands that answer what the task asks, for a text. Empty if it asks nothing.
+pub fn answer_commands(task: &Task) -> Vec<String> {
+    match &task.state {
+        State::Waiting { request } => {
+            answers(task, request).into_iter().map(|it| format!("acquit {}", it.command)).collect()
+        }
+        State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => Vec::new(),
+    }
+}
+
+/// Joins commands for a sentence: "`acquit approve T-1` or `acquit reject T-1 "why"`".
+pub fn in_words(commands: &[String]) -> String {
+    let quoted: Vec<String> = commands.iter().map(|command| format!("`{command}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
 /// Suggestions for a finished task: its work may be a branch, merged already, or only text.
 fn done(task: &Task, dirty: Option<&Path>) -> Vec<Suggestion> {
     let id = task.id();
@@ -56,7 +84,7 @@ fn done(task: &Task, dirty: Option<&Path>) -> Vec<Suggestion> {
         return vec![offer("look at it", format!("show {id}"))];
     }
     let mut all = vec![offer("look at it", format!("diff {id}"))];
-    if can_merge(task) && dirty.is_none() {
+    if can_be_merged(task, dirty) {
         all.push(offer("take it", format!("merge {id}")));
     }
     all
@@ -68,7 +96,7 @@ fn answers(task: &Task, request: &HumanRequest) -> Vec<Suggestion> {
     let words = || offer("answer", format!("answer {id} \"…\""));
     let choose = |option: &str| offer("answer", format!("answer {id} {}", quoted(option)));
     let reject = || offer("refuse", format!("reject {id} \"why\""));
-    let mut all = match &request.ask {
+    match &request.ask {
         Ask::Question { questions } => match questions.as_slice() {
             [only] => match only.kind {
                 Kind::Text => vec![words()],
@@ -99,9 +127,7 @@ fn answers(task: &Task, request: &HumanRequest) -> Vec<Suggestion> {
         Ask::Budget { .. } | Ask::Stuck => {
             vec![offer("try again", format!("approve {id}")), words(), reject()]
         }
-    };
-    all.push(offer("then", format!("run {id}")));
-    all
+    }
 }
 
 /// Quotes a word for a shell.

@@ -5,7 +5,6 @@ mod cli;
 mod exit;
 mod foreground;
 mod report;
-mod suggest;
 mod top;
 mod verbs;
 
@@ -203,7 +202,16 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             let run = acquit_app::settings::Run { means: means.into(), variables };
             verbs::config::show(&cli, origin, &run)
         }
-        Verb::Demo { keep } => verbs::demo::demo(cli, keep),
+        Verb::Demo(demo) if demo.command.is_empty() => verbs::demo::demo(cli, demo.keep),
+        Verb::Demo(demo) => {
+            match Args::try_parse_from(std::iter::once("acquit".into()).chain(demo.command)) {
+                Ok(args) => run(verbs::demo::in_sample(cli, args.json)?, args.verb),
+                Err(error) => {
+                    let _ = error.print();
+                    Ok(if error.use_stderr() { Exit::Usage } else { Exit::Done })
+                }
+            }
+        }
         Verb::Doctor => Ok(verbs::doctor::doctor(&cli)),
         Verb::Schema { form } => Ok(verbs::schema::schema(&cli, form)),
         Verb::Completions { shell } => Ok(verbs::completions::completions(&cli, shell)),

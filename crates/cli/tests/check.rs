@@ -1,5 +1,10 @@
 //! `acquit check` says what holds on the untouched base, offers the edit that mends the rest, and leaves nothing behind.
-#![allow(clippy::disallowed_macros, reason = "the table of packages is printed, to be read")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "the table of packages is printed, to be read, and another user runs a test again"
+)]
 
 #[path = "check/adding.rs"]
 mod adding;
@@ -10,12 +15,16 @@ mod common;
 mod first_hour;
 #[path = "check/install.rs"]
 mod install;
+#[path = "check/machine.rs"]
+mod machine;
 #[path = "check/packages.rs"]
 mod packages;
 #[path = "check/repositories.rs"]
 mod repositories;
 #[path = "check/subfolders.rs"]
 mod subfolders;
+#[path = "common/user.rs"]
+mod user;
 
 use std::fs;
 
@@ -74,6 +83,20 @@ fn a_setup_that_asks_an_unlisted_server_is_told_which() {
     let problem = &found["problems"][0];
     assert_eq!(problem["what"], "setup needs servers that are not listed: registry.invalid", "{found}");
     assert_eq!(problem["mends"][0]["edit"]["add"]["values"][0], "registry.invalid", "{found}");
+}
+
+#[test]
+fn fix_is_offered_only_for_edits_that_it_makes() {
+    // An address of the user's own network is opened by nobody but the user, who is asked on a terminal.
+    let config = "[setup]\nrun = \"curl -sSf -m 20 http://10.255.255.1/x\"\nlock_files = [\"README.md\"]\n[gates.test]\nrun = \"true\"\n";
+    let sandbox = Sandbox::of_files("project", &[(".acquit/acquit.toml", config)]);
+    for args in [&["check"][..], &["check", "--fix"]] {
+        let said = sandbox.acquit(args).must(1);
+        assert!(said.err.contains("add 10.255.255.1:80 to `hosts`"), "{said}");
+        assert!(said.err.contains("on a terminal, `acquit check` asks"), "{said}");
+        assert!(!said.err.contains("--fix"), "{said}");
+    }
+    assert_eq!(read(&sandbox.repo.path().join(".acquit/acquit.toml")), config);
 }
 
 #[test]

@@ -23,6 +23,8 @@ mod gates;
 mod kit;
 #[path = "prove/lies.rs"]
 mod lies;
+#[path = "prove/machine.rs"]
+mod machine;
 #[path = "prove/packages.rs"]
 mod packages;
 #[path = "prove/push.rs"]
@@ -41,5 +43,7 @@ mod spent;
 mod tool;
 #[path = "prove/untouched.rs"]
 mod untouched;
+#[path = "common/user.rs"]
+mod user;
 #[path = "prove/verdict.rs"]
 mod verdict;

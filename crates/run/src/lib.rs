@@ -24,6 +24,7 @@ pub mod mcp;
 pub mod mirror;
 mod model_failure;
 pub mod notify;
+pub mod probe;
 pub mod registry;
 pub mod retention;
 pub mod rpc;

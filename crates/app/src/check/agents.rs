@@ -13,7 +13,7 @@ use crate::project::Project;
 /// agent at all: `init` writes its files before the user has installed one.
 pub(super) fn inspect(app: &App, project: &Project) -> Result<Option<Vec<Problem>>, Error> {
     let config = &project.config;
-    if config.agents.is_empty() && config.agent.is_none() {
+    if !config.has_agent() {
         return Ok(None);
     }
     let workflow = match project.workflow(None) {

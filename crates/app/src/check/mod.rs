@@ -13,6 +13,7 @@ use acquit_core::event::{About, Body, SetupAgain};
 use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::Ending;
+use acquit_core::sandbox::Mode;
 use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
 use acquit_core::template::NoTexts;
@@ -24,6 +25,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::project::{self, Known, Project};
 use crate::task::{NewTask, Origin};
+use crate::walls;
 
 mod agents;
 pub mod edit;
@@ -43,6 +45,9 @@ const STORE: &str = "check.db";
 
 /// Name of the only stage.
 const STAGE: &str = "check";
+
+/// How to do without a wall that the machine lacks.
+const ACCEPT: &str = "write `sandbox = \"reduced\"` at the top of .acquit/acquit.toml";
 
 /// Number of events to read at once.
 const PAGE: u32 = 500;
@@ -69,6 +74,18 @@ pub fn rehearse(app: &App, run: Run<'_>) -> Result<Rehearsal, Error> {
     let source = app.source()?;
     let whole = app.files(&source)?.read()?;
     sweep(app, &source);
+    if whole.config.sandbox == Mode::On
+        && let Some(lacking) = walls::lacking(app, Mode::On)?
+    {
+        // Setup and all gates would fail, for the same reason.
+        return Ok(Rehearsal {
+            verdicts: Vec::new(),
+            left_out: Vec::new(),
+            problems: vec![problem::of_machine(lacking, ACCEPT)],
+            cancelled: false,
+            has_agent: whole.config.has_agent(),
+        });
+    }
     let pid = std::process::id();
     let own = own(app, u64::from(pid));
     let agents = agents::inspect(app, &whole)?;

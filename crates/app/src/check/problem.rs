@@ -11,11 +11,14 @@ use serde::Serialize;
 
 use super::edit::Edit;
 use super::{RefusedHost, Told};
+use crate::walls::Lacking;
 
 /// The location of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
+    /// In this machine, which cannot build the sandbox.
+    Machine,
     /// In the setup.
     Setup,
     /// In a gate.
@@ -70,6 +73,23 @@ pub enum Consent {
 
 /// Maximum number of output lines to show.
 const LINES: usize = 6;
+
+/// Explains what this machine lacks. `accept` tells how to do without.
+pub(crate) fn of_machine(lacking: Lacking, accept: &str) -> Problem {
+    let mend = match lacking.mend.as_slice() {
+        [] => "`acquit doctor` says more".to_owned(),
+        mends => format!("{} (`acquit doctor` says more)", mends.join("; ")),
+    };
+    Problem {
+        place: Place::Machine,
+        what: format!("this machine cannot build the sandbox: {}", lacking.what),
+        said: lacking.why,
+        advice: Some(format!("{mend}; or accept what it can enforce: {accept}")),
+        mends: Vec::new(),
+        missing: None,
+        unrecognised: false,
+    }
+}
 
 /// Explains why setup failed.
 pub(crate) fn of_setup(config: &Config, reason: &str, told: &Told) -> Problem {

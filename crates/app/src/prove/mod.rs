@@ -14,11 +14,14 @@ use acquit_core::check::dilution::Permit;
 use acquit_core::gate::check::Tests;
 use acquit_core::gate::{Check, Gate, Verdict, rule};
 use acquit_core::ids::TaskId;
+use acquit_core::sandbox::Mode;
 use acquit_run::git::{Offer, Source};
 use acquit_run::workspace::remove_folder;
 
 use crate::app::App;
+use crate::check::problem;
 use crate::error::Error;
+use crate::walls;
 
 mod affected;
 pub mod attest;
@@ -32,6 +35,9 @@ mod trial;
 pub use crate::check::Run;
 pub use report::{Claim, Decision, Report, Status, Unchecked};
 pub use subject::Which;
+
+/// How to do without a wall that the machine lacks.
+const ACCEPT: &str = "`acquit prove --reduced`";
 
 /// Folder of temporary files of judgements in acquit's home, one folder per process.
 const FOLDER: &str = "proofs";
@@ -47,6 +53,8 @@ pub struct Asked {
     pub depth: Depth,
     /// Whether the base's `.acquit/` may be used although the user has not trusted it here.
     pub trust: Trusting,
+    /// Whether a machine without all walls of the sandbox will do.
+    pub walls: Walls,
     /// Whether to reuse verdicts of earlier judgements on the same content.
     pub cache: Cache,
     /// Folder for copies of the gates' output, if they are to be kept.
@@ -93,6 +101,15 @@ pub enum Trusting {
     User,
     /// The caller, with this call, for the version of the base.
     Base,
+}
+
+/// Whether a machine without all walls of the sandbox will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walls {
+    /// As the rules say: by default, nothing runs without all of them.
+    AsConfigured,
+    /// Yes: this run does with those that the machine has.
+    AsFound,
 }
 
 /// Whether to reuse verdicts of earlier judgements.
@@ -144,13 +161,28 @@ fn judge(
         return Ok(Report::of_nothing(subject));
     }
     let scratch = if subject.own_base { scratch } else { scratch.on_foreign(&subject.base) };
-    let rules = rules::of(app, asked, source, &scratch, &subject, &place.folder)?;
+    let mut rules = rules::of(app, asked, source, &scratch, &subject, &place.folder)?;
     if let (Save::Yes, Some(plan)) = (asked.save, &rules.plan) {
         crate::init::write(source.top(), plan, crate::init::Overwrite::Never)?;
         app.trust_written(source, &plan.files)?;
     }
     for seen in &rules.seen {
         (conduct.say)(&format!("detected: {seen}"));
+    }
+    let lacking = walls::lacking(app, rules.config.sandbox)?;
+    match (asked.walls, lacking) {
+        (Walls::AsConfigured, Some(lacking)) if rules.config.sandbox == Mode::On => {
+            return Ok(Report::of_machine(subject, &rules, problem::of_machine(lacking, ACCEPT)));
+        }
+        (_, Some(lacking)) => {
+            rules.config.sandbox = Mode::Reduced;
+            rules.reduced = Some(lacking.what);
+        }
+        (Walls::AsFound, None) => (conduct.say)(match rules.config.sandbox {
+            Mode::On | Mode::Reduced => "--reduced changes nothing here: this machine lacks no wall",
+            Mode::Off => "--reduced changes nothing: `sandbox = \"off\"` asks for none",
+        }),
+        (Walls::AsConfigured, None) => {}
     }
     if (conduct.stopped)() {
         return Ok(Report::cancelled(subject, &rules));

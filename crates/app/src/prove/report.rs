@@ -183,6 +183,18 @@ impl Report {
         report
     }
 
+    /// Creates the report of a machine that cannot judge.
+    pub(super) fn of_machine(change: Subject, rules: &Rules, problem: Problem) -> Self {
+        let mut report = Self::empty(change, rules);
+        let silent = report
+            .gates
+            .iter()
+            .map(|gate| Unchecked { what: gate.name.to_string(), why: "it was not reached".to_owned() });
+        report.unchecked.extend(silent);
+        report.stopped = Some(problem);
+        report
+    }
+
     /// Creates the report of a change that changes nothing, if that needs no judgement.
     pub(super) fn of_nothing(change: Subject) -> Self {
         Self {
@@ -215,6 +227,10 @@ impl Report {
                 .iter()
                 .map(|what| Unchecked { what: "part of the checkout".to_owned(), why: what.clone() }),
         );
+        unchecked.extend(rules.reduced.iter().map(|lacking| Unchecked {
+            what: "the whole sandbox".to_owned(),
+            why: format!("this machine has it only in part: {lacking}"),
+        }));
         if matches!(rules.origin, Origin::Detected | Origin::DetectedInChange) {
             unchecked.push(Unchecked { what: NOT_DETECTED.to_owned(), why: NO_GATE.to_owned() });
             let tells_each = |gate: &Gate| matches!(gate.check, Check::Tests(_) | Check::Tdd(_));

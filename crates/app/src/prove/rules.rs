@@ -48,6 +48,8 @@ pub(crate) struct Rules {
     pub(crate) seen: Vec<String>,
     /// What `acquit init` would write, if the project has no rules.
     pub(crate) plan: Option<init::Plan>,
+    /// Walls that this machine lacks, if the judgement does without them.
+    pub(crate) reduced: Option<String>,
     /// Whether the change has nothing that a test could see, such as only prose.
     pub(crate) nothing_to_test: bool,
 }
@@ -100,7 +102,7 @@ pub(super) fn of(
         }
     }
     let seen = plan.as_ref().map(|plan| plan.seen.clone()).unwrap_or_default();
-    Ok(Rules { origin, config, gates, left_out, seen, plan, nothing_to_test })
+    Ok(Rules { origin, config, gates, left_out, seen, plan, reduced: None, nothing_to_test })
 }
 
 /// Returns why a gate is not run, if so.

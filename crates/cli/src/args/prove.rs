@@ -12,7 +12,7 @@ Exit codes:
   1  guilty: a claim does not hold
   2  the command was not understood, or what it was given cannot be used
   4  cancelled
-  5  could not judge: setup failed, no tests could be run, or acquit itself failed
+  5  could not judge: the machine cannot build the sandbox, setup failed, no tests could be run, or acquit itself failed
 
 Examples:
   acquit prove                        # what your branch has over its base, with uncommitted work
@@ -54,6 +54,9 @@ pub struct Proved {
     /// Trust the base's `.acquit/` for this run. For CI, where the base is your own branch.
     #[arg(long)]
     pub trust_base: bool,
+    /// Accept a sandbox with only those walls that this machine can build, as in most containers.
+    #[arg(long)]
+    pub reduced: bool,
     /// Allow a rule of the dilution check, optionally for paths only: RULE or RULE:GLOB; repeatable.
     #[arg(long, value_name = "RULE[:PATHS]")]
     pub allow: Vec<String>,

@@ -17,12 +17,12 @@ const TOGETHER: &[(&str, &[&str])] = &[
     (
         "prove",
         &[
-            "quick fresh save trust-base allow format comment attest sign C staged",
-            "quick fresh save trust-base allow format comment attest sign C working-tree",
-            "quick fresh save trust-base allow format comment attest sign C base",
-            "quick fresh trust-base allow C base hook",
-            "quick fresh trust-base allow C staged hook",
-            "quick fresh trust-base allow C working-tree hook",
+            "quick fresh save trust-base reduced allow format comment attest sign C staged",
+            "quick fresh save trust-base reduced allow format comment attest sign C working-tree",
+            "quick fresh save trust-base reduced allow format comment attest sign C base",
+            "quick fresh trust-base reduced allow C base hook",
+            "quick fresh trust-base reduced allow C staged hook",
+            "quick fresh trust-base reduced allow C working-tree hook",
         ],
     ),
     ("verify", &["signed allowed-signers"]),

@@ -138,6 +138,11 @@ fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
 /// Prints which gates pass and which fail.
 fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
     let printer = cli.printer;
+    // An edit that was made and did not help is not offered again.
+    let open = |problem: &Problem| {
+        let applied = applied.to_vec();
+        problem.mends.clone().into_iter().filter(move |mend| !applied.contains(&mend.words))
+    };
     let Rehearsal { verdicts, left_out, problems, cancelled, has_agent } = rehearsal;
     let holds = problems.is_empty() && !cancelled;
     let gates: Vec<_> = verdicts
@@ -157,20 +162,30 @@ fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_
         }
         for problem in problems {
             show(cli, problem);
-            for mend in problem.mends.iter().take(1) {
+            for mend in open(problem).take(1) {
                 printer.say(&format!("  mend: {}\n{}", mend.words, indented(&mend.edit.lines())));
             }
         }
-        match (cancelled, problems.is_empty(), problems.iter().all(|it| it.mends.is_empty())) {
+        let offered: Vec<Consent> =
+            problems.iter().filter_map(|problem| open(problem).next()).map(|mend| mend.consent).collect();
+        let asked = offered.iter().filter(|consent| **consent == Consent::Asked).count();
+        match (cancelled, problems.is_empty(), offered.len() - asked, asked) {
             (true, ..) => {}
-            (_, true, _) if *has_agent => {
+            (_, true, ..) if *has_agent => {
                 printer.say(&printer.paint(Look::Good, "everything holds: tasks can run here"));
             }
-            (_, true, _) => {
+            (_, true, ..) => {
                 printer.say("setup and gates hold; tasks can run here when .acquit/acquit.toml has an agent");
             }
-            (_, _, true) => printer.say("tasks cannot pass here yet"),
-            _ => printer.say("tasks cannot pass here yet: `acquit check --fix` makes these edits"),
+            (_, _, 0, 0) => printer.say("tasks cannot pass here yet"),
+            (_, _, 0, _) => printer.say(
+                "tasks cannot pass here yet: make this edit if you agree; on a terminal, `acquit check` asks and makes it",
+            ),
+            (_, _, _, 0) => printer.say("tasks cannot pass here yet: `acquit check --fix` makes these edits"),
+            _ => printer.say(
+                "tasks cannot pass here yet: `acquit check --fix` makes these edits, except for what opens your files or network: \
+                 on a terminal it asks about that",
+            ),
         }
     }
     let exit = match (cancelled, holds) {
@@ -209,6 +224,7 @@ fn line(cli: &Cli, verdict: &Verdict) -> String {
 fn show(cli: &Cli, problem: &Problem) {
     let printer = cli.printer;
     let name = match &problem.place {
+        Place::Machine => "machine".to_owned(),
         Place::Setup => "setup".to_owned(),
         Place::Gate(name) => name.to_string(),
         Place::Agents => "agents".to_owned(),

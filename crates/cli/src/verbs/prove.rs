@@ -5,7 +5,9 @@ use std::io::Read;
 use acquit_app::Error;
 use acquit_app::prove::attest::Sign;
 use acquit_app::prove::hook::{self, Answer, Count, Turn};
-use acquit_app::prove::{Asked, Cache, Conduct, Decision, Depth, Empty, Report, Save, Trusting, Which};
+use acquit_app::prove::{
+    Asked, Cache, Conduct, Decision, Depth, Empty, Report, Save, Trusting, Walls, Which,
+};
 use acquit_core::event::Level;
 use acquit_run::process::Interrupt;
 
@@ -89,6 +91,7 @@ pub fn run(cli: &Cli, args: &Proved, empty: Empty) -> Result<Report, Error> {
         base: args.base.clone(),
         depth: if args.quick { Depth::Quick } else { Depth::Full },
         trust: if args.trust_base { Trusting::Base } else { Trusting::User },
+        walls: if args.reduced { Walls::AsFound } else { Walls::AsConfigured },
         cache: if args.fresh { Cache::Ignore } else { Cache::Use },
         logs: args.logs(),
         save: if args.save { Save::Yes } else { Save::No },

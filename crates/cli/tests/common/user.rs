@@ -15,6 +15,9 @@ const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
 /// The same for root, who keeps all privileges that it has there: as in a container that root did not start.
 const ROOT_WITHOUT: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
 
+/// All of the machine's files at another place, which is the root of the user.
+const CHANGED_ROOT: &str = "mount --rbind / /mnt && exec /usr/sbin/chroot /mnt setpriv --reuid \"$0\" --regid \"$0\" --clear-groups -- \"$@\"";
+
 /// What the user's machine has.
 #[allow(dead_code, reason = "every suite uses its own part of this")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub(crate) enum Machine {
     WithoutUserNamespaces,
     /// The user is root.
     OfRootWithoutUserNamespaces,
+    /// The kernel refuses user namespaces to processes whose root was changed, as containers do by other means.
+    InChangedRoot,
 }
 
 /// Whether this process may become another user. A suite that is run by an ordinary user shows the same by its other tests.
@@ -56,6 +61,9 @@ pub(crate) fn run(
         Machine::Whole => command.args(become_user),
         Machine::WithoutUserNamespaces => command.args(become_user).args(apart).args([NO_NAMESPACES, "sh"]),
         Machine::OfRootWithoutUserNamespaces => command.arg("--").args(apart).args([ROOT_WITHOUT, "sh"]),
+        Machine::InChangedRoot => command
+            .args(["--", "unshare", "--mount", "--propagation", "private", "sh", "-c"])
+            .args([CHANGED_ROOT, USER]),
     };
     command.arg(test).args(tests).args(["--exact", "--nocapture"]).current_dir(place.path());
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");

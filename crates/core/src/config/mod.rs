@@ -183,6 +183,11 @@ impl Config {
     pub fn model<'a>(&'a self, name: &'a str) -> &'a str {
         self.models.get(name).map_or(name, String::as_str)
     }
+
+    /// Returns whether an agent is configured or named.
+    pub fn has_agent(&self) -> bool {
+        self.agent.is_some() || !self.agents.is_empty()
+    }
 }
 
 /// A command to run in a workspace before its first agent, and again only when a lock file changes.

@@ -49,6 +49,9 @@ pub fn markdown(report: &Report) -> String {
         for line in &stopped.said {
             out.push_str(&format!("- {}\n", inert_line(line)));
         }
+        if let Some(advice) = &stopped.advice {
+            out.push_str(&format!("\n{}\n", inert_line(advice)));
+        }
     }
     let shown: Vec<_> = report
         .claims
