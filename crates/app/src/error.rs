@@ -237,9 +237,17 @@ pub enum Error {
     /// There is no terminal to ask for trust.
     #[error("ask whether this repository is trusted: standard input is not a terminal")]
     TrustUnasked,
+    /// No demo was run yet.
+    #[error("find the sample of the last demo: there is none")]
+    NoDemo,
     /// The command contains no answer.
-    #[error("answer {0}: the command has no answer in it")]
-    NoAnswer(TaskId),
+    #[error("answer {task}: the command has no answer in it")]
+    NoAnswer {
+        /// The task.
+        task: TaskId,
+        /// The commands that answer it, joined for a sentence. Empty if it asks nothing.
+        commands: String,
+    },
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),

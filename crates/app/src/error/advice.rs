@@ -127,8 +127,12 @@ impl Error {
             Self::Untrusted { .. } => usage(
                 "read it and trust it with `acquit trust`; `acquit trust --show` only shows it (docs/trust.md)",
             ),
-            Self::NoAnswer(task) => {
-                usage(format!("answer it: acquit answer {task} \"…\"; `acquit inbox` shows the question"))
+            Self::NoDemo => usage("run `acquit demo` first"),
+            Self::NoAnswer { task, commands } if commands.is_empty() => {
+                usage(format!("it asks nothing: `acquit show {task}` shows its status"))
+            }
+            Self::NoAnswer { commands, .. } => {
+                usage(format!("answer it: {commands}; `acquit inbox` shows the question"))
             }
             Self::TrustUnasked => usage("read what was shown, then repeat with --yes"),
             Self::NotInitialised(_) => usage("run `acquit init` in the repository first"),

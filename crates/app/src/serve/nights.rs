@@ -20,6 +20,7 @@ use super::night_start::Which;
 use super::rework::{since, used};
 use super::{Busy, Daemon, Home, Until, repositories, zone};
 use crate::error::Error;
+use crate::suggest;
 
 /// Maximum number of open nights to read.
 const OPEN: u32 = 100;
@@ -364,6 +365,7 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
             fallback_from: None,
             result,
             change: None,
+            answers: Vec::new(),
             usage: acquit_core::agent::Usage::default(),
             took: None,
         };
@@ -398,6 +400,7 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
                     Span::from(u64::try_from(ended.since(began).as_millis()).unwrap_or(u64::MAX))
                 });
                 let entry = morning_report::entry(repository, &task, &workflow, link(&task), took);
+                let entry = morning_report::Entry { answers: suggest::answer_commands(&task), ..entry };
                 if again { entry.again(used(&legs)) } else { entry }
             }
         });

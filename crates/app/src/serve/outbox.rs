@@ -18,7 +18,7 @@ use super::{Busy, Daemon, Home, log};
 use crate::answer_link::{self, AnswerLink};
 use crate::app::App;
 use crate::error::Error;
-use crate::history;
+use crate::{history, suggest};
 
 /// Name in the store of the position up to which events were read for notices.
 const MARK: &str = "notify";
@@ -307,7 +307,10 @@ fn notice(
     }
     let id = event.task;
     let answer = match what {
-        Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
+        Told::NeedsPerson => {
+            let commands = suggest::in_words(&suggest::answer_commands(&task));
+            format!("\n\nAnswer with {commands}, or look at `acquit inbox`.")
+        }
         Told::Done | Told::Failed | Told::Report => String::new(),
     };
     let notice = Notice {

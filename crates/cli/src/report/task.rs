@@ -116,15 +116,14 @@ impl Printer {
 
     fn suggest_for(self, task: &Task, dirty: Option<&Path>) {
         let prefix = match self.offers {
-            Offers::Nothing => return,
-            Offers::Here => String::new(),
-            Offers::At(place) => format!("{place} "),
+            Offers::Here => "acquit",
+            Offers::At(place) => place,
         };
-        let all = crate::suggest::of(task, dirty);
+        let all = acquit_app::suggest::of(task, dirty);
         let widest = all.iter().map(|one| one.what.len()).max().unwrap_or(0);
         for one in all {
             let what = format!("{}:", one.what);
-            self.data(&format!("  {what:<width$}  {prefix}acquit {}", one.command, width = widest + 1));
+            self.data(&format!("  {what:<width$}  {prefix} {}", one.command, width = widest + 1));
         }
         if let Some(at) = dirty.filter(|_| can_merge(task)) {
             let at = text::visible(&at.display().to_string());

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::verbs::walk;
 use acquit_app::Error;
 use acquit_app::answer::Reply;
+use acquit_app::suggest;
 
 /// Maximum length of an answer: more is a file.
 const ANSWER_LIMIT: u64 = 256 * 1024;
@@ -97,11 +98,13 @@ pub fn give(cli: &Cli, store: &mut dyn Store, id: TaskId, reply: Reply, pinned: 
 /// Asks the user question by question.
 fn asked(cli: &Cli, task: TaskId) -> Result<Vec<String>, Error> {
     let mut input = std::io::stdin().lock();
-    if cli.printer.json || !input.is_terminal() {
-        return Err(Error::NoAnswer(task));
-    }
     let known = cli.app.store()?.task(task)?;
-    let State::Waiting { request } = &known.state else { return Err(Error::NoAnswer(task)) };
+    let commands = suggest::in_words(&suggest::answer_commands(&known));
+    let unanswered = || Error::NoAnswer { task, commands: commands.clone() };
+    if cli.printer.json || !input.is_terminal() {
+        return Err(unanswered());
+    }
+    let State::Waiting { request } = &known.state else { return Err(unanswered()) };
     let questions = match &request.ask {
         Ask::Question { questions } => questions.as_slice(),
         Ask::Choice { .. } | Ask::Approval { .. } | Ask::Stage { .. } | Ask::Budget { .. } | Ask::Stuck => {

@@ -106,7 +106,8 @@ pub(super) fn is_wanted() -> bool {
 
 /// The words after `acquit`, in a command that may set variables or go to a folder first.
 fn verb(command: &str) -> &str {
-    command.rsplit_once("acquit ").map_or(command, |(_, words)| words)
+    let words = command.rsplit_once("acquit ").map_or(command, |(_, words)| words);
+    words.strip_prefix("demo ").unwrap_or(words)
 }
 
 /// The suggestions to follow in one world: every one that only looks, and then the first of those that act.

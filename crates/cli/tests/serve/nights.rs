@@ -215,6 +215,9 @@ fn a_waiting_task_is_told_and_the_night_is_over() {
     sandbox.acquit(&["serve", "--once"]).must(0);
     let report = until("a report", || Some(read(&sandbox.place("night.md"))).filter(|text| !text.is_empty()));
     assert!(report.contains("- Result: NEEDS_YOU, Which one?"), "{report}");
+    let command = report.split('`').find(|part| part.starts_with("acquit ")).unwrap();
+    assert_eq!(command, "acquit answer T-1 \"…\"", "{report}");
+    crate::common::suggestions::follow_to(&sandbox, command, &[0]);
 }
 
 #[test]

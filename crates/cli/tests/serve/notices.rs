@@ -7,6 +7,7 @@ use acquit_testkit::receiver::Receiver;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::common::suggestions::follow_to;
 use crate::common::{read, until};
 use crate::{FINDS, due, today};
 
@@ -185,6 +186,35 @@ fn a_task_that_needs_a_person_is_told_once_and_what_happened_before_is_not_news(
         notice["text"].as_str().unwrap().contains("Which one?")
             && notice["text"].as_str().unwrap().contains("acquit answer T-2")
     );
+}
+
+/// What a message says about an approval is what an approval takes.
+#[test]
+fn the_commands_of_a_message_work() {
+    const CONSENT: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"deliver\" }\n\
+        [stages.deliver]\nkind = \"action\"\naction = \"squash\"\nirreversible = true\non = { done = \"done\" }\n";
+    let server = Receiver::start(|_, _| (200, String::new()));
+    let script = "[[code]]\nstep = [ { write = \"work.txt\", content = \"w\" }, { outcome = \"pr_ready\", payload = { summary = \"s\" } } ]\n";
+    let config = format!(
+        "{}[secrets]\nHOOK_KEY = {{ env = \"HOOK_KEY\" }}\n[notify.hook]\nkind = \"webhook\"\nurl = \"{}/hook\"\nsecret = \"HOOK_KEY\"\n",
+        crate::common::SCRIPTED,
+        server.url
+    );
+    let sandbox = crate::common::Sandbox::new(&config, CONSENT, script).with("HOOK_KEY", KEY);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    for (number, verb) in [(1, "approve"), (2, "reject")] {
+        let task = format!("T-{number}");
+        sandbox.acquit(&["run", "Do it"]).must(3);
+        let refused = sandbox.acquit(&["answer", &task]).must(2);
+        refused.said(&format!("acquit {verb} {task}"));
+        sandbox.acquit(&["serve", "--once"]).must(0);
+        let text = server.received().last().unwrap().json()["text"].as_str().unwrap().to_owned();
+        assert!(!text.contains("acquit answer"), "{text}");
+        let commands: Vec<&str> = text.split('`').filter(|part| part.starts_with("acquit ")).collect();
+        assert_eq!(commands.last(), Some(&"acquit inbox"), "{text}");
+        let command = commands.iter().find(|command| command.contains(verb)).unwrap();
+        follow_to(&sandbox, command, &[0]);
+    }
 }
 
 /// Whoever is asked about a fallback sees what it is, not the title that the night began with.

@@ -57,6 +57,25 @@ fn a_human_stage_is_rejected_with_words_that_the_agent_is_told() {
 }
 
 #[test]
+fn a_merge_is_offered_only_where_it_works() {
+    let sandbox = Sandbox::scripted(common::CODE, WRITES);
+    sandbox.run_to(0);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    sandbox.repo.write("README.md", "changed by me\n");
+    let page = browser.get("/tasks/T-1").body;
+    assert!(
+        !page.contains("Merge into main") && page.contains("first commit or stash your changes in"),
+        "{page}"
+    );
+    sandbox.repo.git(&["checkout", "--", "README.md"]);
+    let page = browser.get("/tasks/T-1");
+    assert!(page.body.contains("Merge into main"), "{}", page.body);
+    assert_eq!(browser.submit(&page, "/tasks/T-1/merge", &[]).status, 303);
+    browser.until("/tasks/T-1", |page| page.contains("into main as"));
+}
+
+#[test]
 fn a_note_is_asked_for_only_where_an_agent_reads_it() {
     let flow = ACCEPT.replace("action = \"squash\"", "action = \"merge\"");
     let sandbox = Sandbox::scripted(&flow, WRITES);

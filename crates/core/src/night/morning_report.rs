@@ -35,6 +35,9 @@ pub struct Entry {
     pub result: Result,
     /// Title of the change, if there is one.
     pub change: Option<String>,
+    /// Commands that answer what it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
     /// Usage.
     pub usage: Usage,
     /// Duration.
@@ -128,7 +131,7 @@ fn variation(task: &Task, workflow: &Workflow) -> Option<(String, Option<String>
     Some((value, from))
 }
 
-/// Creates the entry of a task.
+/// Creates the entry of a task, without commands.
 pub fn entry(
     repository: &str,
     task: &Task,
@@ -180,6 +183,7 @@ pub fn entry(
         fallback_from: variation(task, workflow).and_then(|(_, from)| from),
         result,
         change,
+        answers: Vec::new(),
         usage: task.usage(),
         took,
     }
@@ -245,7 +249,15 @@ pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
         }
         if let Some(task) = entry.task {
             let next = match &entry.result {
-                Result::Waits { .. } => format!(", answer with `acquit answer {task}`"),
+                Result::Waits { .. } if entry.answers.is_empty() => {
+                    format!(", more with `acquit show {task}`")
+                }
+                Result::Waits { .. } => {
+                    // An option can be words of an agent: nothing in them ends the quotes.
+                    let quoted = |command: &String| format!("`{}`", line(command).replace('`', "'"));
+                    let commands: Vec<String> = entry.answers.iter().map(quoted).collect();
+                    format!(", answer with {}", commands.join(" or "))
+                }
                 Result::Failed { .. } => format!(", more with `acquit logs {task}`"),
                 Result::Requested { .. }
                 | Result::Updated { .. }
@@ -406,6 +418,7 @@ mod tests {
             fallback_from: None,
             change: matches!(result, Result::Requested { .. }).then(|| "Test the parser".to_owned()),
             result,
+            answers: Vec::new(),
             usage: Usage { cost_micros: cost, input: 5, ..Usage::default() },
             took: Some(Span::mins(12)),
         }
@@ -434,7 +447,11 @@ mod tests {
                 Some(1_234_567),
             ),
             one("/src/lib", Some("tests"), Result::NoImprovement { reasons }, Some(10_000)),
-            one("/src/old", None, Result::Waits { what: "Which colour?".to_owned() }, None),
+            Entry {
+                answers: vec!["acquit approve T-7".to_owned(), "acquit reject T-7 \"why\"".to_owned()],
+                ..one("/src/old", None, Result::Waits { what: "Which colour?".to_owned() }, None)
+            },
+            one("/src/other", None, Result::Waits { what: "T-3 mends the same failure".to_owned() }, None),
             Entry {
                 task: None,
                 took: None,

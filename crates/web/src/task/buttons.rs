@@ -1,6 +1,7 @@
 //! All actions that are possible now, as forms.
 
 use acquit_app::merge::can_merge;
+use acquit_app::suggest::can_be_merged;
 use acquit_core::task::{End, State};
 use maud::{Markup, html};
 
@@ -28,7 +29,11 @@ pub(super) fn buttons(view: &View<'_>) -> Markup {
             State::New | State::Working { cancel: None, .. } => (form("cancel", "Stop", false)),
             State::Waiting { .. } | State::Blocked { .. } => (form("cancel", "End the task", false)),
             State::Working { cancel: Some(by), .. } => span.hint { (words::line(&by.to_string(), 60)) " asked it to stop." },
-            State::Ended { end: End::Done } => @if can_merge(task) { (form("merge", &format!("Merge into {branch}"), true)) },
+            State::Ended { end: End::Done } => @if can_be_merged(task, view.dirty) {
+                (form("merge", &format!("Merge into {branch}"), true))
+            } @else if let (true, Some(at)) = (can_merge(task), view.dirty) {
+                span.hint { "To merge it, first commit or stash your changes in " (words::line(&at.display().to_string(), 200)) "." }
+            },
             State::Ended { .. } => {},
         }
         @if requested { (form("feedback", "Fetch review comments", false)) }

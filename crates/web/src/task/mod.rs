@@ -52,7 +52,9 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -
         _ => None,
     };
     let home = app.surroundings.user_home.as_deref();
+    let dirty = app.dirty_checkout(store, &task);
     let view = View {
+        dirty: dirty.as_deref(),
         task: &task,
         legs: &legs,
         definition: &definition,

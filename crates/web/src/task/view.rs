@@ -18,6 +18,8 @@ pub(super) struct View<'t> {
     pub(super) definition: &'t Definition,
     pub(super) history: &'t History,
     pub(super) sign: Sign,
+    /// Checkout with changes that prevent a merge.
+    pub(super) dirty: Option<&'t std::path::Path>,
     pub(super) usage: Usage,
     pub(super) now: Timestamp,
     /// Home folder of the user.
