@@ -46,6 +46,12 @@ impl Folder {
             return Ok(Self { path, _lock: lock });
         }
     }
+
+    /// Leaves the folder behind, for the user. It stays until another process makes one in the same place.
+    pub fn leave(self) -> PathBuf {
+        // The lock ends with this process.
+        std::mem::ManuallyDrop::new(self).path.clone()
+    }
 }
 
 impl Drop for Folder {

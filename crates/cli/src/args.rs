@@ -6,6 +6,7 @@ use acquit_core::ids::{Name, TaskId};
 
 mod agents;
 mod config;
+mod demo;
 mod mirror;
 mod nested;
 mod nights;
@@ -22,6 +23,7 @@ mod workflow;
 
 pub use agents::Agents;
 pub use config::ConfigVerb;
+pub use demo::Demo;
 pub use mirror::MirrorArgs;
 pub use nested::suggest_nested;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
@@ -440,11 +442,8 @@ pub enum Verb {
         command: Vec<std::ffi::OsString>,
     },
     /// Run a full task on a sample repository: no model, no key, no network.
-    Demo {
-        /// Keep the sample repository, and print commands to explore it.
-        #[arg(long)]
-        keep: bool,
-    },
+    #[command(after_help = demo::EXAMPLES)]
+    Demo(Demo),
     /// Check what this machine can enforce, and how to fix what is missing.
     ///
     /// Each line is one check: `yes` with what was found, or `no` with the reason, the consequence and a fix. Changes nothing, except

@@ -440,3 +440,68 @@ fn top_needs_a_terminal_and_fits_a_narrow_one() {
         assert!(plain.trim_end_matches('\r').chars().count() <= 40, "{plain:?}");
     }
 }
+
+/// A gate that fails on the untouched tree, and an edit that mends it.
+const LINT: &str = "[gates.lint]\nrun = \"echo 'style error' && exit 1\"\nkind = \"lint\"\n[gates.test]\nrun = \"true\"\nkind = \"test\"\n";
+
+#[test]
+fn check_asks_before_it_edits_and_makes_only_what_is_agreed_to() {
+    use std::io::Write;
+    for (typed, agreed) in [("y\n", true), ("\n", true), ("n\n", false), ("\u{4}", false)] {
+        let sandbox = Sandbox::of_files("project", &[(".acquit/acquit.toml", LINT)]);
+        let (mut seen, mut child) = typed_at(&sandbox, 100, &["check"]);
+        let before = until_shown(&mut seen, "Make this edit? [Y/n]");
+        assert!(before.contains("severity = \"warning\""), "the edit is shown: {before}");
+        seen.write_all(typed.as_bytes()).expect("the terminal");
+        let after = rest(seen);
+        let code = child.wait().expect("a child of ours").code();
+        assert_eq!(code, Some(i32::from(!agreed)), "{typed:?}: {after}");
+        let text = common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+        assert_eq!(text.contains("severity = \"warning\""), agreed, "{typed:?}: {text}");
+        let hint = "`acquit check --fix` makes these edits";
+        assert_eq!(after.contains(hint), !agreed, "{typed:?}: {after}");
+    }
+}
+
+/// A line without what differs from run to run: durations, figures, hashes, and the room that they take.
+fn steady(line: &str) -> String {
+    let word = |word: &str| {
+        let varies = word.contains(|char: char| char.is_ascii_digit()) && !word.starts_with("T-");
+        let hash = word.len() >= 7 && word.chars().all(|char| char.is_ascii_hexdigit());
+        if varies || hash { "#".to_owned() } else { word.to_owned() }
+    };
+    let mut words: Vec<String> = line.split_whitespace().map(word).collect();
+    words.dedup();
+    words.join(" ")
+}
+
+/// `scripts/picture.sh` makes the recording anew.
+#[test]
+fn the_recording_in_the_readme_is_what_the_demo_shows() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let picture = common::read(&root.join("docs/demo.svg"));
+    assert!(picture.len() < 20_000 && !picture.contains("<script") && picture.contains("@keyframes"));
+    let readme = common::read(&root.join("README.md"));
+    assert!(readme.lines().take(20).any(|line| line.contains("docs/demo.svg")), "{readme}");
+    let mut recorded = Vec::new();
+    for line in picture.lines().filter(|line| line.starts_with("<text ")) {
+        let plain: String =
+            line.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect();
+        recorded.push(steady(&plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")));
+    }
+
+    let sandbox = Sandbox::scripted(FLOW, "");
+    let (seen, theirs) = terminal_of(80);
+    let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+    let mut command = sandbox.command(&["demo"]);
+    command.env("TERM", "xterm-256color").stdin(Stdio::null()).stdout(streams()).stderr(streams());
+    let mut child = command.spawn().expect("the binary starts");
+    drop((command, theirs));
+    let lines = lasting(&shown(seen, &mut child));
+    let mut shown: Vec<String> =
+        lines.iter().map(|line| steady(line)).filter(|line| !line.is_empty()).collect();
+    // Gates run side by side: each may be the first to end.
+    recorded.sort();
+    shown.sort();
+    assert_eq!(recorded, shown, "scripts/picture.sh makes the recording anew");
+}

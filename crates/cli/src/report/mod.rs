@@ -44,10 +44,8 @@ pub struct Printer {
 pub enum Offers {
     /// As they are.
     Here,
-    /// After this prefix, which names the store.
+    /// With this in place of `acquit`, which names the store.
     At(&'static str),
-    /// Not at all: the task they refer to is removed.
-    Nothing,
 }
 
 /// Line width if there is no terminal.
@@ -187,7 +185,18 @@ impl Printer {
     /// Prints a line to stderr. Not with `--json`.
     pub fn say(self, line: &str) {
         if !self.json {
+            let line = &self.on_its_store(line);
             let _ = writeln!(std::io::stderr(), "{}", self.fitted(line, io::stderr().is_terminal()));
+        }
+    }
+
+    /// Lets the commands of a sentence name the store that they are about.
+    fn on_its_store(self, line: &str) -> String {
+        match self.offers {
+            Offers::Here => line.to_owned(),
+            Offers::At(place) => line
+                .replace("`acquit ", &format!("`{place} "))
+                .replace(&format!("`{place} demo"), "`acquit demo"),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::report::{Look, Offers};
 use crate::verbs::run;
 use acquit_app::Error;
 use acquit_app::NewTask;
+use acquit_app::scratch_dir::Folder;
 
 /// The sample repository and its `.acquit/`.
 const FILES: [(&str, &str); 6] = [
@@ -27,44 +28,67 @@ A sample repository, and a task for it: greet.sh is to get a --json flag.
 The agents are scripts. The first attempt has a bug, the agent says that
 everything works, and the gates find out.";
 
-/// Runs the demo.
-pub fn demo(mut cli: Cli, keep: bool) -> Result<Exit, Error> {
-    let folder = scratch(&cli)?;
-    let repository = folder.join("greet");
-    sample(&cli.app.runtime.git, &repository)?;
-    cli.app.surroundings.home = folder.join("home");
-    cli.app.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
-    cli.app.surroundings.here.clone_from(&repository);
-    let mut printer = cli.printer;
-    printer.offers = if keep { Offers::At(place(&cli)) } else { Offers::Nothing };
-    let cli = Cli::new(cli.app.surroundings, printer, None);
-    let shown = show(&cli, &repository);
-    if keep {
-        let (place, here) = (place(&cli), quoted(&repository));
-        let printer = cli.printer;
-        printer.data("\nTry it yourself:");
-        printer.data(&format!("  what happened:  {place} acquit logs T-1"));
-        printer.data(&format!("  the evidence:   {place} acquit show T-1"));
-        printer.data(&format!("  the figures:    {place} acquit stats"));
-        printer.data(&format!("  do it again:    cd {here} && {place} acquit run \"Add a --json flag\""));
-        cli.printer.say(&format!("\nkept: {}", folder.display()));
+/// Folder of the last sample in acquit's home.
+const FOLDER: &str = "demo";
+
+/// The sample's repository and acquit's home for it, in its folder.
+const REPOSITORY: &str = "greet";
+const HOME: &str = "home";
+
+/// Runs the demo. Its sample stays until the next demo, or for good with `keep`.
+pub fn demo(cli: Cli, keep: bool) -> Result<Exit, Error> {
+    let (folder, place) = if keep {
+        let folder = scratch(&cli)?;
+        let home = quoted(&folder.join(HOME));
+        // Created once, and needed until the process ends.
+        let place: &str =
+            Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME={home} acquit").into_boxed_str());
+        (folder, place)
     } else {
-        cli.printer
-            .say("\n`acquit demo --keep` keeps the repository, so that you can try the commands yourself");
-        std::fs::remove_dir_all(&folder).map_err(|source| Error::File {
-            doing: "remove",
-            path: folder,
-            source,
-        })?;
-    }
+        (Folder::new(&cli.app.surroundings.home.join(FOLDER))?.leave(), "acquit demo")
+    };
+    let repository = folder.join(REPOSITORY);
+    sample(&cli.app.runtime.git, &repository)?;
+    let cli = at(cli, &folder, Offers::At(place));
+    let shown = show(&cli, &repository);
+    let printer = cli.printer;
+    let again = match place {
+        "acquit demo" => format!("{place} run \"Add a --json flag\""),
+        _ => format!("cd {} && {place} run \"Add a --json flag\"", quoted(&repository)),
+    };
+    printer.data("\nTry it yourself:");
+    printer.data(&format!("  what happened:  {place} logs T-1"));
+    printer.data(&format!("  the evidence:   {place} show T-1"));
+    printer.data(&format!("  the figures:    {place} stats"));
+    printer.data(&format!("  do it again:    {again}"));
+    printer.say(&if keep {
+        format!("\nkept: {}", folder.display())
+    } else {
+        "\nthe next `acquit demo` replaces this repository; `acquit demo --keep` keeps one".to_owned()
+    });
     shown
 }
 
-/// Returns a command prefix that selects the demo's store, even if the user's environment names another one.
-fn place(cli: &Cli) -> &'static str {
-    let home = quoted(&cli.app.surroundings.home);
-    // Created once, and needed until the process ends.
-    Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME={home}").into_boxed_str())
+/// Returns the command line for the sample of the last demo.
+pub fn in_sample(mut cli: Cli, json: bool) -> Result<Cli, Error> {
+    let all = std::fs::read_dir(cli.app.surroundings.home.join(FOLDER));
+    let samples = all.into_iter().flatten().flatten().map(|entry| entry.path());
+    let last = samples.filter(|path| path.join(REPOSITORY).is_dir()).max_by_key(|path| {
+        path.metadata().and_then(|data| data.modified()).unwrap_or(std::time::SystemTime::UNIX_EPOCH)
+    });
+    cli.printer.json |= json;
+    last.map(|folder| at(cli, &folder, Offers::At("acquit demo"))).ok_or(Error::NoDemo)
+}
+
+/// Returns the command line for a sample's own store, whatever the user's environment names.
+fn at(cli: Cli, folder: &Path, offers: Offers) -> Cli {
+    let mut surroundings = cli.app.surroundings;
+    surroundings.home = folder.join(HOME);
+    surroundings.store = folder.join(HOME).join("acquit.db").to_string_lossy().into_owned();
+    surroundings.here = folder.join(REPOSITORY);
+    let mut printer = cli.printer;
+    printer.offers = offers;
+    Cli::new(surroundings, printer, None)
 }
 
 /// Quotes a path for a shell.

@@ -37,11 +37,16 @@ fn the_demo_shows_a_rejection_a_fix_and_one_commit_on_a_branch() {
 }
 
 #[test]
-fn the_demo_leaves_nothing_behind() {
+fn the_demo_leaves_its_sample_until_the_next_one_and_nothing_else() {
     let sandbox = Sandbox::scripted(CODE, GOOD);
-    sandbox.acquit(&["demo"]).must(0);
+    sandbox.acquit(&["demo", "show", "T-1"]).must(2).said("run `acquit demo` first");
+    for _ in 0..2 {
+        sandbox.acquit(&["demo"]).must(0);
+    }
     let left: Vec<_> = std::fs::read_dir(sandbox.place("tmp")).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
+    let samples = std::fs::read_dir(sandbox.place("acquit/demo")).unwrap().flatten();
+    assert_eq!(samples.filter(|entry| entry.path().is_dir()).count(), 1);
     assert!(!sandbox.place("acquit/acquit.db").exists(), "the demo used the user's store");
 }
 

@@ -152,15 +152,23 @@ fn after_a_cancelled_and_a_rejected_task() {
 #[test]
 fn after_the_demo_nothing_is_offered_that_acts_on_the_users_own_store() {
     let sandbox = Sandbox::scripted(CODE, GOOD);
-    let demo = sandbox.acquit(&["demo"]).must(0);
-    assert_eq!(offered(&demo), [""; 0], "{}", demo.out);
-    let demo = sandbox.acquit(&["demo", "--keep"]).must(0);
-    let commands = offered(&demo);
-    assert!(commands.len() >= 6, "{}", demo.out);
-    for command in &commands {
-        assert!(command.contains("ACQUIT_HOME="), "{command}");
-        follow(&sandbox, command);
+    for (args, place) in [(&["demo"][..], "acquit demo "), (&["demo", "--keep"], "ACQUIT_HOME=")] {
+        let demo = sandbox.acquit(args).must(0);
+        let commands = offered(&demo);
+        assert!(commands.len() >= 6, "{}", demo.out);
+        for command in &commands {
+            assert!(command.contains(place), "{command}");
+            follow(&sandbox, command);
+        }
     }
+    // A sentence names the store as well, and programs get their JSON.
+    let added = sandbox.acquit(&["demo", "task", "add", "Another"]).must(0);
+    assert!(added.err.contains("`acquit demo run T-"), "{added}");
+    assert_eq!(
+        sandbox.acquit(&["demo", "show", "T-1", "--json"]).must(0).json()["task"]["seed"]["id"],
+        "T-1"
+    );
+    sandbox.acquit(&["demo", "no-such-command"]).must(2);
     assert!(!sandbox.place("acquit/acquit.db").exists(), "a command used the user's own store");
 }
 
