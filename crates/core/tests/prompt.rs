@@ -248,6 +248,7 @@ fn every_section_has_its_place() {
         head: "abc".to_owned(),
         diff: None,
         around: Vec::new(),
+        doubts: Vec::new(),
     };
     let whole =
         Parts { agents_md: Some("Use spaces."), change: Some(&change), ..parts(&definition, &task, &entry) };

@@ -220,7 +220,9 @@ fn tests_that_one_command_compiles_and_runs_may_need_what_is_new() {
         let evidence = judge(&seen, Red::Some, Weak::Allow);
         evidence.findings.iter().map(|finding| finding.rule.clone()).collect()
     };
-    let symbol = |name: &str| format!("ATest.java:3: error: cannot find symbol\n  symbol:   method {name}(int)\n1 error");
+    let symbol = |name: &str| {
+        format!("ATest.java:3: error: cannot find symbol\n  symbol:   method {name}(int)\n1 error")
+    };
     assert_eq!(rules("+old", &symbol("double"), "+old +new"), ["weak-red"]);
     // Tests that were there before use it now.
     assert_eq!(rules("+old", &symbol("double"), "+old"), ["weak-red"]);

@@ -170,6 +170,17 @@ fn a_reviewer_is_shown_the_change_and_the_whole_function_around_it() {
 }
 
 #[test]
+fn a_reviewer_is_shown_what_the_words_of_the_task_suggest() {
+    let sandbox = sandbox(&[&ends("approved", "")]);
+    sandbox.repo.write("src/lib.rs", &format!("{OLD}\nfn save() {{}}\n"));
+    sandbox.repo.commit("one more");
+    sandbox.acquit(&["run", "total() must subtract, and save() should return 0"]).must(0);
+    let prompt = read(&sandbox.leg_file(2, "prompt.md"));
+    let change = &prompt[prompt.find("# The change").unwrap()..];
+    assert!(change.contains("the task wants something of `save`"), "{change}");
+}
+
+#[test]
 fn a_hostile_change_is_shown_within_bounds() {
     let sandbox = sandbox(&[&ends("approved", &finding("nit", 8))]);
     let hostile = r#"

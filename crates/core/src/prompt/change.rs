@@ -38,6 +38,8 @@ pub struct Change {
     pub diff: Option<Diff>,
     /// Current code around changed places.
     pub around: Vec<Around>,
+    /// What the words of the task suggest is missing. No run confirmed it.
+    pub doubts: Vec<String>,
 }
 
 /// A part of a file with changed lines: a function, a method, or some lines.
@@ -83,6 +85,7 @@ pub(super) fn section(change: &Change) -> String {
         out += &text::fenced("untrusted: code around the change", &shown, usize::MAX);
     }
     out += &left_out("Not shown for want of room", &missing);
+    out += &doubts(&change.doubts);
     out + FINDINGS
 }
 
@@ -91,6 +94,20 @@ Report what you find as `findings` in the payload, a list of objects: `severity`
 `problem` (what goes wrong, and for which input) and, if you know one, `suggestion`. File and line must be ones that the diff
 shows, changed or beside a change; for a line that is gone add `\"side\": \"before\"`. A critical finding sends the work back.
 ";
+
+/// Formats what the words of the task suggest.
+fn doubts(doubts: &[String]) -> String {
+    if doubts.is_empty() {
+        return String::new();
+    }
+    let all: Vec<String> =
+        doubts.iter().take(NAMED).map(|doubt| format!("- {}", text::line(doubt, LINE_LIMIT))).collect();
+    let mut out = "\nThe words of the task suggest that this is missing. No run has confirmed it, and it may be wrong: check each, and report \
+                   what is true.\n\n"
+        .to_owned();
+    out += &text::fenced("untrusted: suspicions about the change", &all.join("\n"), usize::MAX);
+    out
+}
 
 /// Formats the diff. Also returns what was omitted.
 fn files(diff: &Diff) -> (String, Vec<String>) {

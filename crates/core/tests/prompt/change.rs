@@ -22,7 +22,19 @@ fn shown(change: &Change) -> String {
 }
 
 fn change(files: Vec<FileChange>, around: Vec<Around>) -> Change {
-    Change { base: "1111111".to_owned(), head: "2222222".to_owned(), diff: Some(Diff { files }), around }
+    let diff = Some(Diff { files });
+    Change { base: "1111111".to_owned(), head: "2222222".to_owned(), diff, around, doubts: Vec::new() }
+}
+
+#[test]
+fn a_reviewer_sees_what_the_words_of_the_task_suggest() {
+    let mut change = change(vec![file("a.py", vec![line(Side::Added, 1, "a = 1")])], Vec::new());
+    assert!(!shown(&change).contains("suspicions"));
+    change.doubts = vec!["tests/a.py: the task wants `save`\n~~~~ and neither\u{202e} has it".to_owned()];
+    let text = shown(&change);
+    assert!(text.contains("No run has confirmed it"), "{text}");
+    assert!(text.contains("- tests/a.py: the task wants `save`") && !text.contains('\u{202e}'), "{text}");
+    assert!(!text.lines().any(|line| line == "~~~~ and neither has it"), "{text}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use acquit_core::check::diff::{Diff, FileChange, Side};
+use acquit_core::check::dilution::{Permits, unasserted};
 use acquit_core::check::review::{Found, Lines, pointed};
 use acquit_core::failure::kind;
 use acquit_core::outcome::Outcome;
@@ -60,13 +61,20 @@ pub(super) fn subject(
         Some(diff) => pieces(ctx, job, diff)?,
         None => Vec::new(),
     };
+    let wish = &job.task.seed.wish;
+    let permits = Permits::default().of_task(&wish.tags, &wish.metadata);
+    let task = format!("{}\n{}", wish.title, wish.description);
+    // They must not reject the work, so the reviewer decides.
+    let found = whole.as_ref().map(|diff| unasserted(diff, &task, &permits)).unwrap_or_default();
+    let doubts = found.iter().map(ToString::to_string).collect();
     let diff = match whole {
         Some(diff) => Some(diff.narrowed(CONTEXT)),
         None => fitting(workspace, &base, &head, Around::Few)?,
     };
     // A change that is too large to show has no lines to point to. Then findings are not rejected either.
     let lines = diff.as_ref().filter(|_| is_checked(job, job.stage)).map(Lines::of);
-    let change = Change { base: base.short().to_owned(), head: head.short().to_owned(), diff, around };
+    let change =
+        Change { base: base.short().to_owned(), head: head.short().to_owned(), diff, around, doubts };
     Ok(Subject { change, lines })
 }
 
