@@ -109,6 +109,12 @@ const REQUIREMENTS: &[Requirement] = &[
         hint: "install a PostgreSQL server (13 or newer), so that `initdb` and `pg_ctl` are found",
     },
     Requirement {
+        name: "PgBouncer",
+        find: || shell::in_path("pgbouncer").map(|path| path.display().to_string()),
+        ways: &[apt("pgbouncer"), dnf("pgbouncer"), apk("pgbouncer"), brew("pgbouncer")],
+        hint: "install PgBouncer and put `pgbouncer` into PATH: acquit refuses its transaction mode",
+    },
+    Requirement {
         name: "iproute2",
         find: || shell::in_path("ip").zip(shell::in_path("tc")).map(|(ip, _)| ip.display().to_string()),
         ways: &[apt("iproute2"), dnf("iproute-tc"), apk("iproute2-tc")],

@@ -226,6 +226,13 @@ pub trait Store: Ledger + Fleet {
     /// Returns the id that distinguishes this store from all others. It is assigned once, on creation.
     fn id(&mut self) -> Result<StoreId>;
 
+    /// Fails with [`Error::Newer`] if a newer acquit has migrated the store since it was opened. What runs may be finished
+    /// then, but nothing begins.
+    fn check_version(&mut self) -> Result<()>;
+
+    /// Returns how often leases were renewed, of all legs in the store.
+    fn renewals(&mut self) -> Result<u64>;
+
     /// Reserves a unique task id. Unused ids are never reused.
     fn reserve(&mut self) -> Result<TaskId>;
 

@@ -97,6 +97,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("needs", Text),
             ("turn", Int),
             ("pools", Text),
+            ("renewals", Int),
         ],
     },
     Table {

@@ -58,6 +58,16 @@ impl<B: Backend> Store for Database<B> {
         })
     }
 
+    fn check_version(&mut self) -> Result<()> {
+        let known = self.0.known();
+        let found = self.read("say which version it has", |tables| tables.version())?;
+        if found > known { Err(Error::Newer { found, known }) } else { Ok(()) }
+    }
+
+    fn renewals(&mut self) -> Result<u64> {
+        self.read("count renewals", |tables| Ok(u64::try_from(tables.renewals()?).unwrap_or_default()))
+    }
+
     fn reserve(&mut self) -> Result<TaskId> {
         self.write("give a task id", |tables, _| tables.reserve().map(task_id))
     }

@@ -146,6 +146,12 @@ pub enum OpenError {
         #[source]
         source: ::postgres::Error,
     },
+    /// A pooler in between gives the server's processes to others between two transactions.
+    #[error("connect to PostgreSQL at {server}: {pooled}", pooled = postgres::connect::Pooled)]
+    Pooled {
+        /// Address without user and password.
+        server: String,
+    },
     /// The tables must be created or migrated, and the role in the URL may not do that.
     #[error(
         "open the store at {server}: its tables are of another version, and this database role may not change them"
@@ -184,6 +190,7 @@ impl OpenError {
             | Self::Address(_)
             | Self::Tls(_)
             | Self::Connect { .. }
+            | Self::Pooled { .. }
             | Self::Rights { .. }
             | Self::Moved { .. } => None,
         }

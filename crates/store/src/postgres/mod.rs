@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::location::Address;
 use crate::tables::{Backend, Tables};
 use crate::tx_error::{Result, TxError};
-use connect::{Listening, Server, Session};
+use connect::{Listening, Pooled, Server, Session};
 use rows::Rows;
 pub use tls::TlsError;
 
@@ -49,7 +49,7 @@ impl Postgres {
     pub(crate) fn open(address: &Address, clock: Clock) -> std::result::Result<Self, OpenError> {
         let server = Server::at(address)?;
         let source = |source| OpenError::Connect { server: address.to_string(), source };
-        let mut session = Session::begin(&server, &clock).map_err(source)?;
+        let mut session = Session::begin(&server).map_err(|why| why.explain(address))?;
         if let Some(place) = connect::moved(&mut session.client).map_err(source)? {
             return Err(OpenError::Moved { location: address.to_string(), place });
         }
@@ -66,9 +66,16 @@ impl Postgres {
     fn with<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let mut session = match self.session.take() {
             Some(session) if !session.client.is_closed() => session,
-            Some(_) | None => Session::begin(&self.server, &self.clock)?,
+            Some(_) | None => {
+                let mut session = Session::begin(&self.server)?;
+                connect::check_range(&mut session.client)?;
+                session
+            }
         };
-        let result = work(&mut session);
+        let result = work(&mut session).map_err(|refusal| match &refusal {
+            TxError::Database(error) if is_of_pooler(error.as_ref()) => TxError::Database(Box::new(Pooled)),
+            _ => refusal,
+        });
         // The driver notices a broken connection only when it next waits for it, so inspect the error.
         if result.as_ref().err().is_none_or(|refusal| !breaks(refusal)) {
             self.session = Some(session);
@@ -80,9 +87,16 @@ impl Postgres {
 /// Returns whether the connection is unusable: the driver has lost the server, or the server has ended the session.
 fn breaks(refusal: &TxError) -> bool {
     let TxError::Database(error) = refusal else { return false };
+    if error.is::<Pooled>() {
+        return true;
+    }
     error.downcast_ref::<postgres::Error>().is_some_and(|error| {
         error.as_db_error().is_none_or(|words| words.parsed_severity() != Some(Severity::Error))
     })
+}
+
+fn is_of_pooler(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error.downcast_ref::<postgres::Error>().is_some_and(connect::is_of_pooler)
 }
 
 /// Returns whether the role in use lacks a right.
@@ -114,6 +128,10 @@ fn listen(session: &mut Session, at_most: Duration) -> Result<()> {
 }
 
 impl Backend for Postgres {
+    fn known(&self) -> i64 {
+        connect::known()
+    }
+
     fn read<T>(&mut self, looking: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T> {
         self.with(|session| {
             looking(&mut Rows { client: &mut session.client, statements: &mut session.statements })
@@ -130,8 +148,10 @@ impl Backend for Postgres {
     }
 
     fn now(&mut self) -> Result<Timestamp> {
-        let clock = self.clock.clone();
-        self.with(|session| Ok(session.now(&clock)))
+        match self.clock {
+            Clock::System => self.with(|session| Ok(session.now()?)),
+            Clock::Set(_) => Ok(self.clock.now()),
+        }
     }
 
     fn wait(&mut self, at_most: Duration) -> store::Result<()> {

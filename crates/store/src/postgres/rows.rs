@@ -92,6 +92,10 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         Ok(self.one("select id from meta", &[], |row| row.get(0))?.unwrap_or_default())
     }
 
+    fn version(&mut self) -> Result<i64> {
+        Ok(self.one("select version from meta", &[], |row| row.get(0))?.unwrap_or_default())
+    }
+
     fn reserve(&mut self) -> Result<i64> {
         let statement = self.prepared("select nextval('task_ids')")?;
         Ok(self.client.query_one(&statement, &[])?.get(0))
@@ -332,11 +336,16 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>> {
         let leg = Place::from(hold.leg);
         self.one(
-            "update legs set lease_until = $4
+            "update legs set lease_until = $4, renewals = renewals + 1
              where task = $1 and number = $2 and fence = $3 and state = 'running' returning cancel",
             &[&leg.task, &leg.number, &hold.fence.0, &until.0],
             |row| row.get(0),
         )
+    }
+
+    fn renewals(&mut self) -> Result<i64> {
+        let sum = "select coalesce(sum(renewals), 0)::bigint from legs";
+        Ok(self.one(sum, &[], |row| row.get(0))?.unwrap_or_default())
     }
 
     fn set_usage(&mut self, hold: Hold, usage: &str) -> Result<Touched> {

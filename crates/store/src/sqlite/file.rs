@@ -35,7 +35,13 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("schema-2.sql"),
     include_str!("schema-3.sql"),
     include_str!("schema-4.sql"),
+    include_str!("schema-5.sql"),
 ];
+
+/// Returns the newest version of the tables that this program knows.
+pub(super) fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
 
 /// Opens the file. Creates or migrates it if needed.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {

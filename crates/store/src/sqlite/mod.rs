@@ -51,6 +51,10 @@ impl Sqlite {
 }
 
 impl Backend for Sqlite {
+    fn known(&self) -> i64 {
+        file::known()
+    }
+
     fn read<T>(&mut self, looking: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T> {
         looking(&mut Rows(&self.connection))
     }

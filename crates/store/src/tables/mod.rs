@@ -25,6 +25,8 @@ pub(crate) use queue::{EntryRow, QueueRow, Queues};
 pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     /// Returns the id that distinguishes this store from others.
     fn store_id(&mut self) -> Result<String>;
+    /// Returns the version of the tables.
+    fn version(&mut self) -> Result<i64>;
     /// Reserves a number for a new task.
     fn reserve(&mut self) -> Result<i64>;
     fn insert_task(&mut self, task: &TaskRow, definition: &DefinitionRow) -> Result<()>;
@@ -66,6 +68,8 @@ pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     fn pulse(&mut self, hold: Hold) -> Result<Option<bool>>;
     /// Renews a held leg's lease. Returns whether cancellation was requested; `None` if it is not held.
     fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>>;
+    /// Returns how often leases were renewed.
+    fn renewals(&mut self) -> Result<i64>;
     fn set_usage(&mut self, hold: Hold, usage: &str) -> Result<Touched>;
     fn legs(&mut self, task: i64) -> Result<Vec<LegRow>>;
     fn running(&mut self) -> Result<Vec<LegRow>>;
@@ -84,6 +88,8 @@ pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
 
 /// Transactions, time and waiting.
 pub(crate) trait Backend {
+    /// Newest version of the tables that this program knows.
+    fn known(&self) -> i64;
     /// Reads rows as they are now.
     fn read<T>(&mut self, looking: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T>;
     /// Changes rows. Either all changes are stored when this returns `Ok`, or none.

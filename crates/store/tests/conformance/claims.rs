@@ -102,8 +102,10 @@ pub fn a_lease_is_renewed_by_heartbeats_and_runs_out_without(place: &Place) {
     assert_eq!(lease(), [(held.leg.id, Lease::Valid)]);
     place.later(Duration::from_millis(1));
     assert_eq!(lease(), [(held.leg.id, Lease::Expired)]);
+    assert_eq!(store.renewals().unwrap(), 0);
     // Late, but nobody has declared it lost.
     assert_eq!(store.heartbeat(held.hold, LEASE).unwrap(), Pulse::Beating);
+    assert_eq!(store.renewals().unwrap(), 1);
     let (leg, lease) = store.running().unwrap().remove(0);
     assert_eq!((leg.fence, lease), (Some(held.hold.fence), Lease::Valid));
 

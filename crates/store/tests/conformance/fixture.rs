@@ -73,7 +73,7 @@ impl Place {
                 )),+]
             };
         }
-        let (sqlite, postgres) = forms!(1, 2, 3, 4)[schema - 1];
+        let (sqlite, postgres) = forms!(1, 2, 3, 4, 5)[schema - 1];
         let sql = match self.kind {
             Kind::Sqlite { .. } => sqlite,
             Kind::Postgres { .. } => postgres,

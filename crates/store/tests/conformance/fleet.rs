@@ -26,6 +26,7 @@ fn worker(name: &str, process: &str, offers: &[Need]) -> Worker {
         state: WorkerState::Working,
         offers: offers.to_vec(),
         lacks: BTreeMap::from([("label:tpu".to_owned(), "no such device".to_owned())]),
+        idle: None,
     }
 }
 

@@ -112,6 +112,8 @@ suite! {
         a_project_that_was_idle_has_saved_up_nothing,
         a_leg_of_low_priority_that_waits_for_ever_gives_nobody_an_advantage,
         no_more_legs_run_at_once_than_their_pools_allow,
+        no_more_legs_of_an_agent_run_at_once_than_it_allows,
+        no_project_that_waits_starves,
         the_newest_leg_says_the_limit_of_its_pool,
         racing_claimers_keep_to_a_limit,
         one_leg_finds_a_usage_limit_and_all_of_its_account_wait;
@@ -149,6 +151,8 @@ suite! {
         a_store_of_schema_2_goes_on,
         a_store_of_schema_3_goes_on,
         a_store_of_schema_4_goes_on,
+        a_store_of_schema_5_goes_on,
+        a_store_that_a_newer_acquit_migrated_lets_legs_end_and_none_begin,
         a_definition_of_form_1_is_still_read,
         a_definition_of_a_newer_form_says_so,
         a_damaged_task_is_named;

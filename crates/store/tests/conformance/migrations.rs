@@ -136,6 +136,24 @@ pub fn a_store_of_schema_4_goes_on(place: &Place) {
     goes_on(place, 4);
 }
 
+pub fn a_store_of_schema_5_goes_on(place: &Place) {
+    goes_on(place, 5);
+}
+
+/// The rule for machines that are upgraded one after another: what runs is finished, and nothing begins.
+pub fn a_store_that_a_newer_acquit_migrated_lets_legs_end_and_none_begin(place: &Place) {
+    let mut store = place.open();
+    let store = store.as_mut();
+    create(store, "runs", 0);
+    let claimed = claim(store);
+    store.check_version().unwrap();
+    place.raw("update meta set version = version + 1").unwrap();
+    assert!(matches!(store.check_version(), Err(Error::Newer { .. })));
+    assert!(matches!(place.try_open().err(), Some(OpenError::Store(Error::Newer { .. }))));
+    assert_eq!(store.heartbeat(claimed.hold, LEASE).unwrap(), Pulse::Beating);
+    end(store, &claimed, passed()).unwrap();
+}
+
 /// The files `store-<n>.*.sql` are stores of that schema, with a task that waits, one that runs and one that is over, and
 /// with what a daemon, workers and limits left. They are never changed: a new schema gets files of its own.
 fn goes_on(place: &Place, schema: usize) {

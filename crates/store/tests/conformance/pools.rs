@@ -136,6 +136,64 @@ pub fn no_more_legs_run_at_once_than_their_pools_allow(place: &Place) {
     assert!(try_claim(&mut *store).is_none());
 }
 
+pub fn no_more_legs_of_an_agent_run_at_once_than_it_allows(place: &Place) {
+    let mut store = place.open();
+    let mut limited = with_agent(definition(), None);
+    limited.config.agents.get_mut(&Name::literal("coder")).unwrap().at_once = Some(2);
+    for _ in 0..4 {
+        create_in(&mut *store, "/a", 0, &limited);
+    }
+    // The agent of another project with the same name has a limit of its own.
+    create_in(&mut *store, "/b", 0, &limited);
+    let claims: Vec<Claim> = std::iter::from_fn(|| try_claim(&mut *store)).collect();
+    let of = |project: &str| claims.iter().filter(|claim| claim.task.seed.project.path == project).count();
+    assert_eq!((of("/a"), of("/b")), (2, 1));
+    let why: Vec<String> =
+        store.waiting(9).unwrap().iter().filter_map(|leg| Some(leg.full.as_ref()?.to_string())).collect();
+    assert_eq!(why, ["`at_once = 2` of the agent `coder`"; 2]);
+    let ends = claims.iter().find(|claim| claim.task.seed.project.path == "/a").unwrap();
+    end(&mut *store, ends, passed()).unwrap();
+    assert!(try_claim(&mut *store).is_some(), "one that ends makes room");
+    assert!(try_claim(&mut *store).is_none());
+}
+
+/// Whatever arrives and however long the queues of others are: a project that waits is served within two rounds.
+pub fn no_project_that_waits_starves(place: &Place) {
+    const PROJECTS: [&str; 6] = ["/a", "/b", "/c", "/d", "/e", "/f"];
+    const STEPS: u32 = 400;
+    let (mut store, usual) = (place.open(), definition());
+    let mut waiting = BTreeMap::from(PROJECTS.map(|project| (project, 0_u32)));
+    let mut since = waiting.clone();
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % below as u64).unwrap()
+    };
+    let (mut claimed, mut longest) = (0, 0);
+    for _ in 0..STEPS {
+        // The first project adds as many as all others together.
+        if next(2) == 0 {
+            let project = if next(2) == 0 { PROJECTS[0] } else { PROJECTS[next(PROJECTS.len())] };
+            create_in(&mut *store, project, 0, &usual);
+            *waiting.get_mut(project).unwrap() += 1;
+            continue;
+        }
+        let Some(claim) = try_claim(&mut *store) else { continue };
+        claimed += 1;
+        let served = claim.task.seed.project.path.as_str();
+        *waiting.get_mut(served).unwrap() -= 1;
+        for (project, passed_over) in &mut since {
+            let waits = *project != served && waiting[project] > 0;
+            *passed_over = if waits { *passed_over + 1 } else { 0 };
+            longest = longest.max(*passed_over);
+        }
+    }
+    assert!(claimed > STEPS / 4, "{claimed}");
+    assert!(longest <= 2 * PROJECTS.len() as u32, "a project was passed over {longest} times");
+}
+
 pub fn the_newest_leg_says_the_limit_of_its_pool(place: &Place) {
     let mut store = place.open();
     create_in(&mut *store, "/a", 0, &limited(Some(1), None));

@@ -1,0 +1,2 @@
+-- How often the lease of a leg was renewed.
+alter table legs add column renewals integer not null default 0 check (renewals >= 0);
