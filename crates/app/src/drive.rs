@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use acquit_core::ids::TaskId;
 use acquit_core::leg;
+use acquit_core::retention::Retention;
 use acquit_core::store::Store;
 use acquit_core::task::State;
 use acquit_run::harness;
 use acquit_run::process::Detached;
+use acquit_run::room;
 use acquit_run::supervise;
 
 use crate::{App, Error};
@@ -22,11 +24,21 @@ const STALLS: u32 = 3;
 const LAST: Duration = Duration::from_secs(20);
 const BEAT: Duration = Duration::from_millis(20);
 
+/// Result of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A harness was started, one runs, or nothing is due.
+    Done,
+    /// The leg that is due is left to workers.
+    ForWorkers,
+}
+
 /// Drives one task.
 #[derive(Default)]
 pub struct Driver {
     harness: Option<Detached>,
     stalls: u32,
+    retention: Option<Retention>,
 }
 
 impl Driver {
@@ -36,14 +48,22 @@ impl Driver {
     }
 
     /// Starts a harness if the task needs one. Call it repeatedly while the task is working.
-    pub fn step(&mut self, app: &App, store: &mut dyn Store, id: TaskId) -> Result<(), Error> {
+    pub fn step(&mut self, app: &App, store: &mut dyn Store, id: TaskId) -> Result<Step, Error> {
         if self.is_running()? {
-            return Ok(());
+            return Ok(Step::Done);
         }
         supervise::reap_lost(&app.runtime, store)?;
         supervise::release(store)?;
-        if !is_due(store, id)? || harness::is_for_workers(&app.runtime, store, id)? {
-            return Ok(());
+        let waits = store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Ready && !leg.cancel);
+        if waits {
+            store.check_version()?;
+            room::check(&app.runtime, self.retention(app))?;
+        }
+        if !is_due(store, id)? {
+            return Ok(Step::Done);
+        }
+        if harness::is_for_workers(&app.runtime, store, id)? {
+            return Ok(Step::ForWorkers);
         }
         if !acquit_run::trusted_definitions::is_trusted(&app.runtime, store, id)? {
             return Err(acquit_run::trusted_definitions::Untrusted { task: id }.into());
@@ -53,7 +73,16 @@ impl Driver {
             return Err(Error::Stalled { task: id, times: STALLS, log: app.runtime.harness_log(id) });
         }
         self.harness = Some(start(app, id, Start::Wished)?);
-        Ok(())
+        Ok(Step::Done)
+    }
+
+    fn retention(&mut self, app: &App) -> &Retention {
+        // Without a configuration that can be used, the usual limit holds.
+        self.retention.get_or_insert_with(|| {
+            let project = app.source().and_then(|source| app.files(&source)?.read());
+            let config = project.map(|project| project.config).or_else(|_| app.user_config());
+            config.map(|config| config.retention).unwrap_or_default()
+        })
     }
 
     /// Waits until the harness has ended. Its task ends a moment earlier, and its files cannot be removed before.
@@ -93,7 +122,10 @@ pub fn run_now(app: &App, store: &mut dyn Store, id: TaskId) -> Result<(), Error
     }
     let definition = store.definition(id)?;
     crate::preflight::check(app, &definition.config, &definition.workflow)?;
-    Driver::default().step(app, store, id)
+    match Driver::default().step(app, store, id)? {
+        Step::Done => Ok(()),
+        Step::ForWorkers => Err(Error::ForWorkers { task: id, why: crate::workers::why(store, id)? }),
+    }
 }
 
 /// Why a harness is started.

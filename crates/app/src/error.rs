@@ -485,6 +485,17 @@ pub enum Error {
         /// Leg number.
         leg: u32,
     },
+    /// Only a worker may run the task's leg.
+    #[error("run {task} here: {why}")]
+    ForWorkers {
+        /// Task id.
+        task: TaskId,
+        /// What it waits for.
+        why: String,
+    },
+    /// The disk has too little room for a new leg.
+    #[error(transparent)]
+    NoRoom(#[from] acquit_run::room::NoRoom),
     /// The harness died several times in a row.
     #[error("run {task}: its harness ended {times} times in a row without getting anywhere (see {})", log.display())]
     Stalled {

@@ -11,20 +11,21 @@ mod repositories;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use acquit_core::fleet::{Need, WaitingLeg, Worker, WorkerState};
+use acquit_core::fleet::{Idle, IdleReason, Need, WaitingLeg, Worker, WorkerState};
 use acquit_core::ids::TaskId;
 use acquit_core::label::is_label;
-use acquit_core::store::Store;
+use acquit_core::store::{self, Store};
 use acquit_core::task::{End, State};
 use acquit_core::time::{Timestamp, backoff};
 use acquit_run::fleet::{Offered, offer};
 use acquit_run::process::{Detached, Identity, Interrupt};
-use acquit_run::supervise;
+use acquit_run::{room, supervise};
 
 use self::repositories::Repositories;
 use crate::error::Refused;
 use crate::serve::{log, sleep};
 use crate::systemd::Systemd;
+use crate::workers::travels;
 use crate::{App, Error};
 
 /// Longest sleep. Limits how long a stop request goes unnoticed.
@@ -115,6 +116,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         state: WorkerState::Working,
         offers: options.labels.iter().cloned().map(Need::Label).collect(),
         lacks: BTreeMap::new(),
+        idle: None,
     };
     let mut work = Work {
         app,
@@ -141,6 +143,13 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
                 troubles = 0;
                 BEAT
             }
+            Err(error @ Error::Store(store::Error::Newer { .. })) => {
+                let why = "its acquit is older than the store: stop it and install the newer one";
+                log(app, "worker", why);
+                work.worker.idle = Some(Idle { reason: IdleReason::Outdated, why: why.to_owned() });
+                work.stop(store.as_mut(), &interrupt, &systemd)?;
+                return Err(error);
+            }
             Err(error @ (Error::Store(_) | Error::NoTask(_) | Error::Process(_))) => {
                 if troubles == 0 {
                     log(app, "trouble", &acquit_run::harness::chain(&error));
@@ -164,6 +173,7 @@ impl Work<'_> {
         self.reap();
         if self.patrolled.is_none_or(|at| at.elapsed() >= PATROL) {
             self.patrolled = Some(Instant::now());
+            store.check_version()?;
             let lost = supervise::reap_lost(&self.app.runtime, store)?;
             if lost > 0 {
                 log(self.app, "lost", &format!("{lost} legs whose harness is gone are ready again"));
@@ -173,7 +183,9 @@ impl Work<'_> {
         }
         let before = self.worker.clone();
         let free = (self.worker.slots as usize).saturating_sub(self.harnesses.len());
-        let fitting = if free == 0 { 0 } else { self.fitting(store, free)? };
+        self.worker.idle = self.short_of_room()?;
+        let takes_none = free == 0 || self.worker.idle.is_some();
+        let fitting = if takes_none { 0 } else { self.fitting(store, free)? };
         if self.worker != before || self.reported.is_none_or(|at| at.elapsed() >= REPORT) {
             self.report(store)?;
         }
@@ -185,6 +197,18 @@ impl Work<'_> {
             self.start()?;
         }
         Ok(())
+    }
+
+    /// Returns why it takes no legs, if its disk has too little room.
+    fn short_of_room(&self) -> Result<Option<Idle>, Error> {
+        let short = room::check(&self.app.runtime, &self.app.user_config()?.retention).err();
+        let idle = short.map(|short| Idle { reason: IdleReason::Full, why: short.words() });
+        match (&idle, &self.worker.idle) {
+            (Some(idle), None) => log(self.app, "disk", &format!("takes no leg: {}", idle.why)),
+            (None, Some(_)) => log(self.app, "disk", "there is room again; takes legs"),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+        Ok(idle)
     }
 
     /// Returns the number of waiting legs that this machine could run, up to the number it could take. Reads the whole
@@ -375,14 +399,9 @@ fn is_gone(process: &str) -> bool {
     here && Identity::from_parts(boot, pid, start).is_alive().is_ok_and(|alive| !alive)
 }
 
-/// Returns whether a leg's repository is in the store.
-fn travels(leg: &WaitingLeg) -> bool {
-    leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))
-}
-
 /// Returns whether a worker still takes legs. Its harnesses continue with the next leg only then.
 pub fn goes_on(store: &mut dyn Store, name: &str, now: Timestamp) -> Result<bool, Error> {
     let silent = |seen: Timestamp| now.since(seen) > Worker::SILENCE;
     let working = store.workers()?.into_iter().find(|seen| seen.worker.name == name && !silent(seen.seen));
-    Ok(working.is_some_and(|seen| seen.worker.state == WorkerState::Working))
+    Ok(working.is_some_and(|seen| seen.worker.takes_legs()))
 }

@@ -1,7 +1,7 @@
 //! The workers of a store, and why none of them takes a waiting leg.
 
-use acquit_core::fleet::{Need, SeenWorker, WaitingLeg, Worker, WorkerState};
-use acquit_core::ids::LegId;
+use acquit_core::fleet::{IdleReason, Need, SeenWorker, WaitingLeg, Worker, WorkerState};
+use acquit_core::ids::{LegId, TaskId};
 use acquit_core::store::Store;
 use acquit_core::time::Timestamp;
 use serde::Serialize;
@@ -40,6 +40,12 @@ pub enum Standing {
     Working,
     /// It finishes its legs and takes no more.
     Stopping,
+    /// Its disk has too little room for a leg.
+    Full,
+    /// A newer acquit has migrated the store; it finishes its legs and ends.
+    Outdated,
+    /// It takes no legs, for another reason.
+    Idle,
     /// It has not reported for a while.
     Silent,
 }
@@ -50,6 +56,9 @@ impl Standing {
         match self {
             Self::Working => "working",
             Self::Stopping => "stopping",
+            Self::Full => "full",
+            Self::Outdated => "outdated",
+            Self::Idle => "idle",
             Self::Silent => "silent",
         }
     }
@@ -80,15 +89,8 @@ pub fn look(store: &mut dyn Store) -> Result<Workers, Error> {
         let by = |leg: &acquit_core::leg::Leg| leg.owner.as_ref().and_then(|owner| owner.worker.clone());
         running.iter().filter(|(leg, _)| by(leg).as_deref() == Some(name)).count()
     };
-    let shown = |seen: SeenWorker| Shown {
-        standing: match seen.worker.state {
-            _ if now.since(seen.seen) > Worker::SILENCE => Standing::Silent,
-            WorkerState::Working => Standing::Working,
-            WorkerState::Stopping => Standing::Stopping,
-        },
-        running: runs(&seen.worker.name),
-        seen,
-    };
+    let shown =
+        |seen: SeenWorker| Shown { standing: standing(&seen, now), running: runs(&seen.worker.name), seen };
     let workers: Vec<Shown> = store.workers()?.into_iter().map(shown).collect();
     let living: Vec<&Worker> = workers
         .iter()
@@ -96,26 +98,66 @@ pub fn look(store: &mut dyn Store) -> Result<Workers, Error> {
         .map(|shown| &shown.seen.worker)
         .collect();
     let due = store.waiting(LOOKED_AT)?.into_iter().filter(|leg| leg.not_before <= now);
-    let waiting = due.map(|leg| explain(leg, &living)).collect();
+    let others: Vec<String> = workers.iter().filter_map(absence).collect();
+    let waiting = due.map(|leg| explain(leg, &living, &others)).collect();
     Ok(Workers { workers, waiting })
 }
 
-fn explain(leg: WaitingLeg, living: &[&Worker]) -> Waiting {
+/// Returns in words why a task's leg waits for a worker.
+pub fn why(store: &mut dyn Store, task: TaskId) -> Result<String, Error> {
+    let waiting = look(store)?.waiting.into_iter().find(|waiting| waiting.leg.task == task);
+    let why = waiting.map(|waiting| match waiting.fits.as_slice() {
+        [] => waiting.why.join("; "),
+        fits => format!("a slot of {} must become free", fits.join(" or ")),
+    });
+    Ok(format!("its leg waits for a worker: {}", why.unwrap_or_default()))
+}
+
+fn standing(seen: &SeenWorker, now: Timestamp) -> Standing {
+    if now.since(seen.seen) > Worker::SILENCE {
+        return Standing::Silent;
+    }
+    match (seen.worker.idle.as_ref().map(|idle| idle.reason), seen.worker.state) {
+        (Some(IdleReason::Full), _) => Standing::Full,
+        (Some(IdleReason::Outdated), _) => Standing::Outdated,
+        (Some(IdleReason::Other), _) => Standing::Idle,
+        (None, WorkerState::Working) => Standing::Working,
+        (None, WorkerState::Stopping) => Standing::Stopping,
+    }
+}
+
+/// Returns why a worker takes no legs, with its name.
+fn absence(shown: &Shown) -> Option<String> {
+    let name = &shown.seen.worker.name;
+    match (shown.standing, &shown.seen.worker.idle) {
+        (Standing::Working, _) => None,
+        (Standing::Silent, _) => Some(format!("{name} is silent")),
+        (Standing::Full | Standing::Outdated | Standing::Idle, Some(idle)) => {
+            Some(format!("{name} takes none: {}", idle.why))
+        }
+        (Standing::Stopping | Standing::Full | Standing::Outdated | Standing::Idle, _) => {
+            Some(format!("{name} stops"))
+        }
+    }
+}
+
+fn explain(leg: WaitingLeg, living: &[&Worker], others: &[String]) -> Waiting {
     let fits: Vec<String> = living
         .iter()
         .filter(|worker| travels(&leg) && worker.missing(&leg.needs).is_empty())
         .map(|worker| worker.name.clone())
         .collect();
-    let mut why = if fits.is_empty() { reasons(&leg, living) } else { Vec::new() };
+    let mut why = if fits.is_empty() { reasons(&leg, living, others) } else { Vec::new() };
     why.extend(leg.full.as_ref().map(ToString::to_string));
     Waiting { leg: leg.leg, stage: leg.stage, since: leg.not_before, needs: leg.needs, fits, why }
 }
 
-fn travels(leg: &WaitingLeg) -> bool {
+/// Returns whether a worker may run a leg: its repository is in the store or at a remote.
+pub(crate) fn travels(leg: &WaitingLeg) -> bool {
     leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))
 }
 
-fn reasons(leg: &WaitingLeg, living: &[&Worker]) -> Vec<String> {
+fn reasons(leg: &WaitingLeg, living: &[&Worker], others: &[String]) -> Vec<String> {
     let home = leg.needs.iter().find(|need| matches!(need, Need::Home(_)));
     if let Some(home) = home {
         return vec![format!("it needs {}", home.words())];
@@ -126,7 +168,10 @@ fn reasons(leg: &WaitingLeg, living: &[&Worker]) -> Vec<String> {
         ];
     }
     if living.is_empty() {
-        return vec!["no worker runs".to_owned()];
+        return match others {
+            [] => vec!["no worker runs".to_owned()],
+            others => vec![format!("no worker takes legs: {}", others.join("; "))],
+        };
     }
     // A worker checks other needs only if it has the labels.
     let is_label = |need: &&Need| matches!(need, Need::Label(_));
@@ -168,6 +213,8 @@ fn reasons(leg: &WaitingLeg, living: &[&Worker]) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use acquit_core::fleet::Idle;
+
     use super::*;
 
     fn worker(name: &str, offers: &[&str], lacks: &[(&str, &str)]) -> Worker {
@@ -183,6 +230,7 @@ mod tests {
                 .iter()
                 .map(|(need, why)| ((*need).to_owned(), (*why).to_owned()))
                 .collect::<BTreeMap<_, _>>(),
+            idle: None,
         }
     }
 
@@ -195,7 +243,7 @@ mod tests {
             cancel: false,
             full: None,
         };
-        let waiting = explain(leg, &living.iter().collect::<Vec<_>>());
+        let waiting = explain(leg, &living.iter().collect::<Vec<_>>(), &[]);
         (waiting.fits, waiting.why)
     }
 
@@ -227,5 +275,33 @@ mod tests {
             ["it needs the machine that the task was made on: submodules"]
         );
         assert!(told(&[], &[]).1[0].contains("not in the store"));
+    }
+
+    #[test]
+    fn workers_that_take_no_legs_say_why() {
+        let leg = |state, idle| Worker { state, idle, ..worker("w", &[], &[]) };
+        let full = Idle { reason: IdleReason::Full, why: "its disk is full".to_owned() };
+        let told = |worker: Worker, seen: i64| {
+            let seen = SeenWorker { worker, seen: Timestamp(seen) };
+            let standing = standing(&seen, Timestamp(100_000));
+            (standing.name(), absence(&Shown { seen, standing, running: 0 }))
+        };
+        assert_eq!(told(leg(WorkerState::Working, None), 100_000), ("working", None));
+        assert_eq!(
+            told(leg(WorkerState::Working, Some(full.clone())), 100_000),
+            ("full", Some("w takes none: its disk is full".to_owned()))
+        );
+        assert_eq!(told(leg(WorkerState::Stopping, None), 100_000), ("stopping", Some("w stops".to_owned())));
+        assert_eq!(
+            told(leg(WorkerState::Working, Some(full)), 1),
+            ("silent", Some("w is silent".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_reason_of_a_newer_acquit_is_still_read() {
+        let text = r#"{"reason":"asleep","why":"it is night"}"#;
+        let idle: Idle = serde_json::from_str(text).expect("an older acquit reads it");
+        assert_eq!(idle.reason, IdleReason::Other);
     }
 }

@@ -4,7 +4,7 @@
 //! when a leg is ready and none runs, and detects dead ones. So it can be killed and restarted at any time.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use acquit_core::event::Level;
 use acquit_core::ids::{LegId, TaskId};
@@ -12,15 +12,17 @@ use acquit_core::leg;
 use acquit_core::store::Store;
 use acquit_core::task::{State, Task};
 
-use crate::report::Printer;
 use crate::report::follow::{Follower, Now, Story};
+use crate::report::{Printer, text};
 use acquit_app::App;
 use acquit_app::Error;
-use acquit_app::drive::Driver;
+use acquit_app::drive::{Driver, Step};
 use acquit_run::process::Interrupt;
 
 /// Interval of screen updates.
 const BEAT: Duration = Duration::from_millis(100);
+/// How often to look for the reason why no worker takes a leg.
+const ASK: Duration = Duration::from_secs(2);
 /// Maximum number of events or chunks to read at once.
 const PAGE: u32 = 500;
 
@@ -51,7 +53,8 @@ pub fn follow(
         Part::Judges => Story::Progress,
         Part::Watches => Story::Asked,
     };
-    let mut view = View { follower: Follower::new(printer, level, story), seen: after, leg: None, read: 0 };
+    let mut view =
+        View { follower: Follower::new(printer, level, story), seen: after, leg: None, read: 0, waits: None };
     let mut driver = Driver::default();
     let mut asked = 0;
     let mut choosing = false;
@@ -96,7 +99,8 @@ pub fn follow(
             driver.moved();
         }
         if part != Part::Watches {
-            driver.step(app, store, id)?;
+            let step = driver.step(app, store, id)?;
+            view.waits_for_worker(store, id, step)?;
         }
         // While the user types, the input line is after the status line, and both would stay on the screen.
         if !choosing {
@@ -133,7 +137,7 @@ fn typed() -> Option<char> {
 
 /// Shows a task's whole history.
 pub fn show_all(store: &mut dyn Store, id: TaskId, follower: Follower) -> Result<(), Error> {
-    View { follower, seen: 0, leg: None, read: 0 }.show(store, id).map(|_| ())
+    View { follower, seen: 0, leg: None, read: 0, waits: None }.show(store, id).map(|_| ())
 }
 
 /// The output so far.
@@ -142,6 +146,8 @@ struct View {
     seen: i64,
     leg: Option<LegId>,
     read: u64,
+    /// When the reason for waiting for a worker was last looked for, and what it was.
+    waits: Option<(Instant, String)>,
 }
 
 impl View {
@@ -170,6 +176,23 @@ impl View {
         }
         self.transcript(store)?;
         Ok(news)
+    }
+
+    /// Says why no worker takes the leg, whenever the reason changes.
+    fn waits_for_worker(&mut self, store: &mut dyn Store, id: TaskId, step: Step) -> Result<(), Error> {
+        if step != Step::ForWorkers {
+            self.waits = None;
+            return Ok(());
+        }
+        if self.waits.as_ref().is_some_and(|(at, _)| at.elapsed() < ASK) {
+            return Ok(());
+        }
+        let why = acquit_app::workers::why(store, id)?;
+        if self.waits.as_ref().is_none_or(|(_, said)| *said != why) {
+            self.follower.say(&text::visible(&why));
+        }
+        self.waits = Some((Instant::now(), why));
+        Ok(())
     }
 
     fn transcript(&mut self, store: &mut dyn Store) -> Result<(), Error> {

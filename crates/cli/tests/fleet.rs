@@ -8,10 +8,14 @@
 )]
 
 mod common;
+#[path = "fleet/home.rs"]
+mod home;
 #[path = "fleet/remote.rs"]
 mod remote;
 #[path = "fleet/retention.rs"]
 mod retention;
+#[path = "fleet/trouble.rs"]
+mod trouble;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -19,6 +19,9 @@ pub mod kind {
     pub const GUARDRAIL: &str = "guardrail";
     /// The harness failed: disk, git or setup.
     pub const HARNESS: &str = "harness";
+    /// The disk of the machine that ran the leg is full. This says nothing about the work, and another machine may have
+    /// room. Bounded, because a disk may look as if it had room again.
+    pub const DISK: &str = "disk";
     /// Another task is fixing the same failure. Bounded, so that tasks which wait for each other end eventually.
     pub const BLOCKED: &str = "blocked";
     /// The base branch has moved and the work conflicts with it. Each time another change was merged first, so there
@@ -50,8 +53,8 @@ pub mod kind {
     /// itself broke.
     pub fn is_breakdown(kind: &str) -> bool {
         [
-            AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE, CONFIG,
-            LOOP, SPENT,
+            AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, DISK, LOST, USAGE, OVERLOAD, LOGIN, FORGE,
+            CONFIG, LOOP, SPENT,
         ]
         .contains(&kind)
     }
@@ -72,7 +75,7 @@ pub mod kind {
     pub const ASKED: [&str; 5] = [LOGIN, DELIVERY, CONFIG, SPENT, UNJUDGED];
 
     /// Default budgets of kinds that a workflow need not list.
-    pub const DEFAULTS: [(&str, u32); 27] = [
+    pub const DEFAULTS: [(&str, u32); 28] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -87,6 +90,7 @@ pub mod kind {
         (NOTHING, 1),
         (GUARDRAIL, 0),
         (HARNESS, 2),
+        (DISK, 20),
         (LOST, 5),
         (USAGE, 40),
         (OVERLOAD, 20),

@@ -159,11 +159,41 @@ pub struct Worker {
     /// What was requested and is missing, with the reason.
     #[serde(default)]
     pub lacks: BTreeMap<String, String>,
+    /// Why it takes no legs although it was not asked to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+}
+
+/// Why a worker takes no legs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle {
+    /// The reason in a word.
+    pub reason: IdleReason,
+    /// The reason in words, to fit after the worker's name.
+    pub why: String,
+}
+
+/// Why a worker takes no legs, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleReason {
+    /// Its disk has too little room.
+    Full,
+    /// A newer acquit has migrated the store.
+    Outdated,
+    /// A reason that a newer acquit has.
+    #[serde(other)]
+    Other,
 }
 
 impl Worker {
     /// Time without a sign of life after which a worker's name is free and the worker no longer counts.
     pub const SILENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
+    /// Returns whether it takes legs.
+    pub fn takes_legs(&self) -> bool {
+        self.state == WorkerState::Working && self.idle.is_none()
+    }
 
     /// Returns the needs that the worker does not offer.
     pub fn missing<'n>(&self, needs: &'n [Need]) -> Vec<&'n Need> {

@@ -21,12 +21,14 @@ pub struct Retention {
     pub unfinished: Span,
     /// Total size of workspaces in bytes above which those are removed earlier, oldest first.
     pub disk: u64,
+    /// Free space in bytes on the disk of acquit's own directory below which no new leg starts there.
+    pub keep_free: u64,
 }
 
 impl Default for Retention {
-    /// Two weeks, as long as a holiday, and a fraction of an ordinary disk.
+    /// Two weeks, as long as a holiday, a fraction of an ordinary disk, and room to end what runs and to clean up.
     fn default() -> Self {
-        Self { unfinished: Span::mins(14 * 24 * 60), disk: 50 << 30 }
+        Self { unfinished: Span::mins(14 * 24 * 60), disk: 50 << 30, keep_free: 256 << 20 }
     }
 }
 
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
     use crate::task::Actor;
 
-    const RULE: Retention = Retention { unfinished: Span::secs(10), disk: 100 };
+    const RULE: Retention = Retention { unfinished: Span::secs(10), disk: 100, keep_free: 1 };
 
     fn ended(end: End) -> Fate {
         RULE.fate(&State::Ended { end }, Timestamp(1_000))

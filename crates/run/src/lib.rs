@@ -27,6 +27,7 @@ pub mod notify;
 pub mod probe;
 pub mod registry;
 pub mod retention;
+pub mod room;
 pub mod rpc;
 pub mod runtime;
 pub mod secrets;

@@ -55,6 +55,7 @@ pub fn spent(kind: &str) -> String {
         kind::NOTHING => "The agent ended without doing anything.",
         kind::GUARDRAIL => "The agent tried something that it must not do.",
         kind::HARNESS | kind::LOST => "The harness failed too often.",
+        kind::DISK => "The disk was full too often.",
         kind::LOGIN => "The agent is not logged in.",
         kind::CONFIG => "The configuration or the machine lacks something.",
         kind::LOOP => "The agent repeated the same steps.",

@@ -64,8 +64,8 @@ pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error>
 fn sign_of(standing: Standing) -> Sign {
     match standing {
         Standing::Working => Sign::Runs,
-        Standing::Stopping => Sign::Waits,
-        Standing::Silent => Sign::Rejected,
+        Standing::Stopping | Standing::Outdated | Standing::Idle => Sign::Waits,
+        Standing::Silent | Standing::Full => Sign::Rejected,
     }
 }
 

@@ -101,6 +101,7 @@ impl Error {
             }
             Self::NoSection { name, known } => near(name, known, "leave out --section to see all of it"),
             Self::NoLeg { task, .. } => usage(format!("`acquit show {task}` lists its legs")),
+            Self::ForWorkers { .. } => usage("`acquit workers` lists the workers and what each has"),
             Self::Stalled { task, .. } => {
                 internal(format!("the end of that file shows why; `acquit run {task}` tries again"))
             }
@@ -180,6 +181,9 @@ impl Error {
             | Self::Grant(GrantError::Open(OpenError::Moved { .. })) => {
                 usage("set ACQUIT_STORE to the new place")
             }
+            Self::OpenStore { source: OpenError::Pooled { .. }, .. } => usage(
+                "set `pool_mode = session` for acquit's database in PgBouncer, or connect to the server's own port",
+            ),
             Self::OpenStore { source: OpenError::Rights { .. }, .. } => internal(
                 "run `acquit store check` as the role that owns the tables, then `acquit store grant ROLE` for each worker's role",
             ),
@@ -208,6 +212,7 @@ impl Error {
             Self::Git(error) => (of_git(error), None),
             Self::Exe(_)
             | Self::Fleet(_)
+            | Self::NoRoom(_)
             | Self::Store(_)
             | Self::Retention(_)
             | Self::Process(_)

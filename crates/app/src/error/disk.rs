@@ -19,6 +19,7 @@ pub(super) fn of_disk(error: &Error) -> Option<&'static str> {
         Error::Process(error) => error,
         Error::Harness(error) => error,
         Error::Mirror(error) => error,
+        Error::NoRoom(error) => error,
         Error::Service(error) => error,
         other => other,
     };
@@ -42,6 +43,9 @@ fn of_cause(cause: &(dyn Cause + 'static)) -> Option<Disk> {
     }
     if let Some(error) = cause.downcast_ref::<store::Error>() {
         return error.disk();
+    }
+    if cause.is::<acquit_run::room::NoRoom>() {
+        return Some(Disk::Full);
     }
     if let Some(error) = cause.downcast_ref::<OpenError>() {
         return error.disk();

@@ -1,11 +1,14 @@
-//! Why a worker cannot start.
+//! Why a worker, or a daemon that leaves legs to workers, cannot start.
 
-/// Why a worker cannot start. Messages continue "failed to …".
+/// Why it cannot start. Messages continue "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// The store is a file.
     #[error("start a worker: the store {0} is a file, which other machines cannot use")]
     NotShared(String),
+    /// The daemon is to leave all legs to workers, and the store is a file.
+    #[error("leave all legs to workers: the store {0} is a file, which no other machine can use")]
+    NoWorkers(String),
     /// The user has not agreed to run what others wrote to the store.
     #[error("start a worker: it would run what anybody who can write to the store asks for")]
     Untrusting,
@@ -24,7 +27,7 @@ impl Refused {
     /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotShared(_) => {
+            Self::NotShared(_) | Self::NoWorkers(_) => {
                 "name a PostgreSQL database with --store, or in ACQUIT_STORE (docs/fleet.md)"
             }
             Self::Untrusting => {

@@ -38,7 +38,7 @@ pub use outbox::{Tested, send as send_messages, test_channels};
 pub use sweep::tidy;
 
 use crate::app::App;
-use crate::error::Error;
+use crate::error::{Error, Refused};
 use crate::notice::Notice;
 use crate::systemd::Systemd;
 
@@ -64,7 +64,7 @@ pub struct Options {
     pub until: Until,
     /// What to do on a stop request.
     pub stop: Stop,
-    /// Maximum number of tasks that run at the same time.
+    /// Maximum number of tasks that run at the same time. With 0, only what no worker may run does, one at a time.
     pub most: u32,
     /// The only night to handle; everything if `None`.
     pub only: Option<(Name, Timestamp)>,
@@ -124,6 +124,9 @@ struct Daemon<'d> {
 /// Runs until it is stopped, or until nothing is due.
 pub fn run(app: &App, options: Options) -> Result<(), Error> {
     let interrupt = Interrupt::listen().map_err(Error::Signals)?;
+    if options.most == 0 && !app.runtime.shared {
+        return Err(Refused::NoWorkers(app.surroundings.store.clone()).into());
+    }
     let mut store = app.store()?;
     let mut home = Home::read(app)?;
     if options.until == Until::Done {
@@ -168,6 +171,8 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
                 (busy, troubled) = (found, false);
                 daemon.beat()
             }
+            // Another program has migrated the store. Legs that run go on; a new daemon must be installed.
+            Err(error @ Error::Store(store::Error::Newer { .. })) => return Err(error),
             // A restarting database, a full disk, too many processes: these pass, so the daemon retries instead of
             // giving up.
             Err(error @ (Error::Store(_) | Error::NoTask(_) | Error::Process(_))) => {
@@ -217,6 +222,7 @@ impl Daemon<'_> {
         let now = store.now()?;
         if self.patrolled.is_none_or(|at| at.elapsed() >= PATROL) {
             self.patrolled = Some(Instant::now());
+            store.check_version()?;
             let lost = supervise::reap_lost(&self.app.runtime, store)?;
             let released = supervise::release(store)?;
             if lost > 0 {

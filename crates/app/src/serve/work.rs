@@ -12,6 +12,7 @@ use acquit_run::process::Detached;
 use super::{Busy, Daemon};
 use crate::drive::{self, Start};
 use crate::error::Error;
+use crate::workers::travels;
 
 /// Maximum number of waiting legs to read: more than any machine runs at once.
 const LOOKED_AT: u32 = 1_000;
@@ -29,6 +30,8 @@ pub(super) struct Workers {
     stalled: BTreeMap<TaskId, (u32, Instant)>,
     /// Tasks that are not trusted on this machine, and for which that was logged.
     untrusted: BTreeSet<TaskId>,
+    /// Whether the disk had too little room for new legs at the last look.
+    full: bool,
 }
 
 impl Workers {
@@ -50,13 +53,17 @@ impl Workers {
 }
 
 impl Daemon<'_> {
-    /// Returns the tasks with a leg that runs on this machine, regardless of who started it.
+    /// Returns the tasks with a leg that runs on this machine, whoever started it, except those of workers, which have
+    /// limits of their own.
     pub(super) fn running_here(&self, store: &mut dyn Store) -> Result<BTreeSet<TaskId>, Error> {
         let host = &self.app.runtime.host;
         let here = store
             .running()?
             .into_iter()
-            .filter_map(|(leg, _)| leg.owner.is_some_and(|owner| owner.host == *host).then_some(leg.id.task));
+            .filter(|(leg, _)| {
+                leg.owner.as_ref().is_some_and(|owner| owner.host == *host && owner.worker.is_none())
+            })
+            .map(|(leg, _)| leg.id.task);
         Ok(here.chain(self.workers.children.keys().copied()).collect())
     }
 
@@ -65,6 +72,10 @@ impl Daemon<'_> {
         let ended = self.workers.reap();
         let mut due = store.waiting(LOOKED_AT)?;
         due.retain(|leg| leg.is_due(now));
+        if self.options.most == 0 {
+            due.retain(|leg| !travels(leg));
+        }
+        let most = self.options.most.max(1) as usize;
         let due = acquit_run::harness::without_workers_legs(&self.app.runtime, store, due)?;
         let due: Vec<TaskId> = due.into_iter().map(|leg| leg.leg.task).collect();
         for task in ended {
@@ -73,8 +84,12 @@ impl Daemon<'_> {
         self.workers.stalled.retain(|task, _| due.contains(task));
         let wanted = self.wanted(store)?;
         let mut busy = self.running_here(store)?;
+        let has_room = due.is_empty() || self.has_room();
         for task in due {
-            if busy.len() >= self.options.most as usize {
+            if !has_room {
+                break;
+            }
+            if busy.len() >= most {
                 break;
             }
             let waits = self.workers.stalled.get(&task).is_some_and(|(_, until)| *until > Instant::now());
@@ -103,6 +118,18 @@ impl Daemon<'_> {
             self.log("leg", &format!("{task}: a harness takes its next leg"));
         }
         Ok(if self.workers.children.is_empty() { Busy::No } else { Busy::Yes })
+    }
+
+    /// Returns whether the disk has room for new legs. Logs each change.
+    fn has_room(&mut self) -> bool {
+        let checked = acquit_run::room::check(&self.app.runtime, &self.home.config.retention);
+        let was_full = std::mem::replace(&mut self.workers.full, checked.is_err());
+        match checked {
+            Err(short) if !was_full => self.log("disk", &format!("no new leg starts: {}", short.words())),
+            Ok(()) if was_full => self.log("disk", "there is room again; legs start"),
+            Ok(()) | Err(_) => {}
+        }
+        !self.workers.full
     }
 
     /// Returns the tasks this daemon handles; `None` for all.

@@ -15,8 +15,8 @@ pub struct ServeArgs {
     /// When stopped, wait for running legs to end.
     #[arg(long)]
     pub drain: bool,
-    /// Run at most this many tasks at a time.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Run at most this many tasks at a time. With 0, run only what no worker may run, such as deliveries, one at a time.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub workers: u32,
     /// Don't serve the dashboard.
     #[arg(long, conflicts_with_all = ["once", "listen", "open", "link", "tls_cert", "tls_key", "origin", "behind_proxy"])]

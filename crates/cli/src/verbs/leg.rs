@@ -50,7 +50,8 @@ fn run(cli: &Cli, wanted: Wanted<'_>, then: Then, passed_on: Option<Timestamp>) 
             let now = store.now()?;
             acquit_app::worker::goes_on(store.as_mut(), worker, now)?
         }
-        None => true,
+        // The next harness could not open a store that a newer acquit has migrated.
+        None => store.check_version().is_ok(),
     };
     if then == Then::Stop || !goes_on || !acquit_app::drive::is_due(store.as_mut(), task.id())? {
         harness::point(&cli.app.runtime, Step::PassOn);

@@ -36,12 +36,32 @@ fn a_read_only_repository_is_told_before_a_task_is_made() {
     bench.acquit(&["task", "list"]).must(0).says("no tasks yet");
 }
 
+/// So little that a leg can begin on a small disk.
+const LITTLE_ROOM: &str = "\n[retention]\nkeep_free = \"1KiB\"\n";
+
+#[test]
+fn no_leg_begins_on_a_disk_with_too_little_room() {
+    let bench = Bench::new();
+    let script = r#"
+mount -t tmpfs -o size=16m none "$ACQUIT_HOME"
+"$ACQUIT" run 'Do it' && exit 1 || echo "little: $?"
+"$ACQUIT" serve --once; echo "daemon: $?"
+"$ACQUIT" task show T-1 --json | grep -q '"state": *"ready"' && echo "its leg waits"
+mount -o remount,size=600m none "$ACQUIT_HOME"
+"$ACQUIT" run T-1; echo "with room: $?"
+"#;
+    let Some(ran) = bench.in_private_mounts(script) else { return };
+    let ran = ran.must(0).says("little: 5").says("daemon: 0").says("its leg waits").says("with room: 0");
+    ran.says("no new leg starts: the disk of").says("hint: make room on that disk");
+    assert_eq!(bench.at_ref("acquit/do-it-T-1", "new.txt"), "work");
+}
+
 /// Fills the disk that it is on, and then goes on to print.
 const FILLS: &str = "echo work > new.txt\nhead -c 30000000 /dev/zero > big\nseq 1 2000\ntrue\n";
 
 #[test]
 fn a_full_disk_loses_nothing_and_the_task_goes_on_when_there_is_room() {
-    let bench = Bench::agent(FILLS);
+    let bench = Bench::agent(FILLS).with_config(LITTLE_ROOM);
     let script = r#"
 mount -t tmpfs -o size=4m none "$ACQUIT_HOME"
 "$ACQUIT" run 'Do it' && exit 1 || echo "first: $?"
@@ -63,19 +83,20 @@ echo 'test ! -e new.txt && echo more > more.txt' > "$ACQUIT_HOME/../agent.sh"
 }
 
 #[test]
-fn a_full_disk_for_workspaces_alone_is_told_in_the_task() {
-    let bench = Bench::agent(FILLS);
+fn a_full_disk_for_workspaces_alone_is_told_and_uses_up_no_tries() {
+    let bench = Bench::agent(FILLS).with_config(LITTLE_ROOM);
     let script = r#"
 mount -t tmpfs -o size=4m none "$ACQUIT_HOME"
 export ACQUIT_STORE="$HOME/store.db"
 "$ACQUIT" run 'Do it' || echo "full: $?"
 find "$ACQUIT_HOME" -name big -delete
 echo 'echo more > more.txt' > "$ACQUIT_HOME/../agent.sh"
-"$ACQUIT" task retry T-1
 "$ACQUIT" run T-1; echo "with room: $?"
 "#;
     let Some(ran) = bench.in_private_mounts(script) else { return };
-    let ran = ran.must(0).says("full: 3").says("No space left on device").says("with room: 0");
+    let ran =
+        ran.must(0).says("full: 5").says("`keep_free` of [retention]").says("hint: make room on that disk");
+    let ran = ran.says("with room: 0");
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "more.txt"), "more", "{ran}");
 }
 

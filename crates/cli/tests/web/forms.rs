@@ -258,6 +258,7 @@ fn tasks_are_found_retried_and_compared_and_schedules_paused() {
         state: WorkerState::Working,
         offers: vec![Need::Label("gpu".to_owned()), Need::Agent("claude".to_owned())],
         lacks: std::collections::BTreeMap::new(),
+        idle: None,
     };
     let store = rusqlite::Connection::open(office.sandbox.place("acquit/acquit.db")).unwrap();
     let body = serde_json::to_string(&worker).unwrap();

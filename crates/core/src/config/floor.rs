@@ -11,7 +11,7 @@
 //! | `forge.kind = "none"` | no forge |
 //! | `forge.auto_merge = false`, also in stages | no automatic merge |
 //! | `agents.<name>.billing` | the user's |
-//! | `retention.unfinished`, `.disk` | the user's |
+//! | `retention.unfinished`, `.disk`, `.keep_free` | the user's |
 //!
 //! A key that the user's file omits has no floor: the repository's value applies once the repository is trusted.
 
@@ -52,6 +52,8 @@ pub struct Floor {
     pub unfinished: Option<Span>,
     /// Maximum total size of workspaces.
     pub workspaces: Option<u64>,
+    /// Free space below which no new leg starts.
+    pub keep_free: Option<u64>,
 }
 
 /// The floor keys that a file contains. Collected before the file is read, because reading consumes it.
@@ -64,10 +66,11 @@ const MEMORY: &str = "limits.memory";
 const DISK: &str = "limits.disk";
 const UNFINISHED: &str = "retention.unfinished";
 const WORKSPACES: &str = "retention.disk";
+const KEEP_FREE: &str = "retention.keep_free";
 
 impl Outright {
     pub(super) fn of(root: &Table<'_, '_>) -> Self {
-        let keys = [SANDBOX, PROCESSES, MEMORY, DISK, UNFINISHED, WORKSPACES];
+        let keys = [SANDBOX, PROCESSES, MEMORY, DISK, UNFINISHED, WORKSPACES, KEEP_FREE];
         Self(keys.into_iter().chain(NETWORKS).filter(|key| root.says(key)).collect())
     }
 
@@ -94,6 +97,7 @@ impl Floor {
             billing: billing.collect(),
             unfinished: outright.value(UNFINISHED, user.retention.unfinished),
             workspaces: outright.value(WORKSPACES, user.retention.disk),
+            keep_free: outright.value(KEEP_FREE, user.retention.keep_free),
         }
     }
 
@@ -127,6 +131,7 @@ impl Floor {
         let retention = &mut config.retention;
         retention.unfinished = self.unfinished.unwrap_or(retention.unfinished);
         retention.disk = self.workspaces.unwrap_or(retention.disk);
+        retention.keep_free = self.keep_free.unwrap_or(retention.keep_free);
         for gate in &mut config.gates {
             gate.network = gate.network.map(|network| narrower(network, self.networks[1]));
         }

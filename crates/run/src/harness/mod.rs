@@ -27,7 +27,7 @@ use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::fleet::{Need, Pool, SeenWorker, WaitingLeg, Worker, WorkerState, account_of};
+use acquit_core::fleet::{Need, Pool, SeenWorker, WaitingLeg, Worker, account_of};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Owner, Past, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
@@ -37,7 +37,7 @@ use acquit_core::workflow::Work;
 
 use crate::fault::{self, Act};
 use crate::fleet;
-use crate::leg::{LegAbort, LegContext, lease, span};
+use crate::leg::{LegAbort, LegContext, broken, lease, span};
 use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
 use crate::trusted_definitions::{self, Untrusted};
@@ -71,6 +71,7 @@ pub enum Error {
 
 /// Claims a leg that is due, if there is one. Leaves legs whose definition is not trusted on this machine to others.
 pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Result<Option<Claim>, Error> {
+    store.check_version()?;
     let wanted = match wanted {
         Wanted::Of(task) if !trusted_definitions::is_trusted(runtime, store, task)? => {
             return Err(Untrusted { task }.into());
@@ -80,7 +81,7 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Re
             let mut own = None;
             for waiting in store.waiting(LOOKED_AT)?.iter().filter(|waiting| waiting.is_due(now)) {
                 let task = waiting.leg.task;
-                if !is_left_to_workers(runtime, waiting, now, &workers)
+                if !is_left_to_workers(runtime, store, waiting, now, &workers)?
                     && trusted_definitions::is_trusted(runtime, store, task)?
                 {
                     own = Some(task);
@@ -129,40 +130,67 @@ pub fn is_for_workers(runtime: &Runtime, store: &mut dyn Store, task: TaskId) ->
 pub fn without_workers_legs(
     runtime: &Runtime,
     store: &mut dyn Store,
-    mut waiting: Vec<WaitingLeg>,
+    waiting: Vec<WaitingLeg>,
 ) -> store::Result<Vec<WaitingLeg>> {
-    if runtime.shared && !waiting.is_empty() {
-        let (now, workers) = (store.now()?, store.workers()?);
-        waiting.retain(|leg| !is_left_to_workers(runtime, leg, now, &workers));
+    if !runtime.shared || waiting.is_empty() {
+        return Ok(waiting);
     }
-    Ok(waiting)
+    let (now, workers) = (store.now()?, store.workers()?);
+    let mut own = Vec::new();
+    for leg in waiting {
+        if !is_left_to_workers(runtime, store, &leg, now, &workers)? {
+            own.push(leg);
+        }
+    }
+    Ok(own)
 }
 
-/// Returns whether this machine leaves a leg to workers: its stage names labels, which other machines may have, or its
-/// agent is not installed here and a worker has all that it needs.
+/// Returns whether this machine leaves a leg to workers: its stage names labels, which other machines may have; or its
+/// agent is not installed here or a secret is missing, and a worker has all that it needs.
 fn is_left_to_workers(
     runtime: &Runtime,
+    store: &mut dyn Store,
     waiting: &WaitingLeg,
     now: Timestamp,
     workers: &[SeenWorker],
-) -> bool {
+) -> store::Result<bool> {
     // A cancelled leg ends without its work, so everyone may take it.
     if waiting.cancel {
-        return false;
+        return Ok(false);
     }
     if waiting.needs.iter().any(|need| matches!(need, Need::Label(_))) {
-        return true;
+        return Ok(true);
+    }
+    let takes_it = |seen: &SeenWorker| {
+        seen.worker.takes_legs()
+            && now.since(seen.seen) <= Worker::SILENCE
+            && seen.worker.missing(&waiting.needs).is_empty()
+    };
+    if !workers.iter().any(takes_it) {
+        return Ok(false);
     }
     let has_agents = waiting.needs.iter().all(|need| match need {
         Need::Agent(program) => fleet::has_program(runtime, program),
         Need::Label(_) | Need::Secret(_) | Need::Repository(_) | Need::Home(_) => true,
     });
-    let takes_it = |seen: &SeenWorker| {
-        seen.worker.state == WorkerState::Working
-            && now.since(seen.seen) <= Worker::SILENCE
-            && seen.worker.missing(&waiting.needs).is_empty()
-    };
-    !has_agents && workers.iter().any(takes_it)
+    Ok(!has_agents || lacks_secret(runtime, store, waiting)?)
+}
+
+/// Returns whether a secret that a leg needs is missing here. Runs no command to find out, and reads nothing for a task of
+/// somebody else.
+fn lacks_secret(runtime: &Runtime, store: &mut dyn Store, waiting: &WaitingLeg) -> store::Result<bool> {
+    let names = waiting.needs.iter().filter_map(|need| match need {
+        Need::Secret(name) => Some(name.as_str()),
+        Need::Label(_) | Need::Agent(_) | Need::Repository(_) | Need::Home(_) => None,
+    });
+    let names: Vec<&str> = names.collect();
+    let task = waiting.leg.task;
+    if names.is_empty() || !trusted_definitions::is_trusted(runtime, store, task)? {
+        return Ok(false);
+    }
+    let definition = store.definition(task)?;
+    let vault = Vault::new(&definition.config, &runtime.environment, &runtime.spawner);
+    Ok(names.iter().any(|name| vault.is_cheap(name) && vault.resolve(name).is_err()))
 }
 
 /// Maximum number of waiting legs to check for one that is trusted here.
@@ -228,8 +256,7 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
             Ok(()) => break report,
             Err(fleet::Error::Store(error)) => ctx.wait_for_store(error)?,
             Err(error) => {
-                let reason = format!("failed to {}", chain(&error));
-                let ending = Ending::Failed { kind: Name::literal(kind::HARNESS), reason };
+                let ending = broken(&error, format!("failed to {}", chain(&error)));
                 break Report { usage: report.usage, session: report.session, ..Report::bare(ending) };
             }
         }

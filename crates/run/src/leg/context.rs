@@ -167,7 +167,11 @@ impl<'a> LegContext<'a> {
 
     /// Returns whether an error of the store may be temporary while the leg is still ours.
     pub(crate) fn is_passing(&self, error: &store::Error) -> bool {
-        matches!(error, store::Error::Database { .. }) && self.since_beat() + self.lease / MARGIN < self.lease
+        // The disk of a server may get room again, and other machines write to it, too. That of this machine is checked
+        // before the next leg.
+        let may_pass = matches!(error, store::Error::Database { .. })
+            || (self.runtime.shared && matches!(error, store::Error::Full { .. }));
+        may_pass && self.since_beat() + self.lease / MARGIN < self.lease
     }
 
     /// Waits if the failed call should be repeated: the server may be unavailable for a moment, for example while

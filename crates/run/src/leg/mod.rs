@@ -103,7 +103,7 @@ impl From<store::Error> for LegAbort {
 impl LegAbort {
     /// The harness failed.
     pub(crate) fn harness(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
+        Self::Leg(broken(error, format!("failed to {}", chain(error))))
     }
 
     /// A program could not be started. If the machine or the configuration lacks something, a person must add it.
@@ -117,8 +117,7 @@ impl LegAbort {
             }
             _ => false,
         };
-        let kind = if lasting { kind::CONFIG } else { kind::HARNESS };
-        Self::failed(kind, format!("failed to {}", chain(error)))
+        if lasting { Self::config(error) } else { Self::harness(error) }
     }
 
     /// The configuration is incomplete or invalid.
@@ -128,13 +127,24 @@ impl LegAbort {
 
     /// A file or directory of the harness itself could not be used.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::failed(kind::HARNESS, format!("failed to {doing} {}: {error}", path.display()))
+        Self::Leg(broken(error, format!("failed to {doing} {}: {error}", path.display())))
     }
 
     /// The leg failed with this kind of failure.
     pub(crate) fn failed(kind: &'static str, reason: String) -> Self {
         Self::Leg(Ending::Failed { kind: Name::literal(kind), reason })
     }
+}
+
+/// How long a leg waits after one that met a full disk. Another machine may take it at once, but this one must notice first.
+const FULL: Span = Span::secs(10);
+
+/// Returns the ending of a leg whose harness failed. A full disk says nothing about the work, so it is only held.
+pub(crate) fn broken(error: &(dyn std::error::Error + 'static), reason: String) -> Ending {
+    if crate::room::is_full(error) {
+        return Ending::Held { kind: Name::literal(kind::DISK), wait: FULL, reason };
+    }
+    Ending::Failed { kind: Name::literal(kind::HARNESS), reason }
 }
 
 impl From<crate::workspace::Error> for LegAbort {

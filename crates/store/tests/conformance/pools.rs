@@ -191,7 +191,10 @@ pub fn no_project_that_waits_starves(place: &Place) {
         }
     }
     assert!(claimed > STEPS / 4, "{claimed}");
-    assert!(longest <= 2 * PROJECTS.len() as u32, "a project was passed over {longest} times");
+    assert!(
+        longest <= 2 * u32::try_from(PROJECTS.len()).unwrap(),
+        "a project was passed over {longest} times"
+    );
 }
 
 pub fn the_newest_leg_says_the_limit_of_its_pool(place: &Place) {

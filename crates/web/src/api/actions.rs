@@ -261,6 +261,7 @@ fn merge(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Merged, Problem> {
     let already_in = match cx.app.merge(cx.store, at.task()?)? {
         acquit_app::merge::Merge::Already { branch, .. } => Some(branch),
         acquit_app::merge::Merge::Ready(task) => {
+            // If it is left to workers, it waits for one.
             drive::Driver::default().step(cx.app, cx.store, task.id())?;
             None
         }

@@ -7,6 +7,7 @@ use crate::toml_reader::Table;
 pub(super) fn retention(mut table: Table<'_, '_>, usual: Retention) -> Retention {
     let unfinished = table.span("unfinished").unwrap_or(usual.unfinished);
     let disk = table.bytes("disk").unwrap_or(usual.disk);
+    let keep_free = table.bytes("keep_free").unwrap_or(usual.keep_free);
     table.finish();
-    Retention { unfinished, disk }
+    Retention { unfinished, disk, keep_free }
 }
