@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{read, side_by_side};
-use crate::{CONFIG, SECRET, TWO, two, world};
+use crate::{CONFIG, SECRET, TWO, is_reduced, two, world};
 
 /// A stage whose gate fails once, and a fix with more network.
 const FIX: &str = r#"
@@ -159,6 +159,66 @@ fn committed_files_do_not_take_the_place_of_what_setup_installed() {
     // Other files are the work's own.
     let honest = world(CONFIG, FLOW, "mkdir bin; echo x > bin/check; echo x > .venv-notes\n", &files);
     honest.run_to(0);
+}
+
+/// Ignore files of the tree are stronger than rules of a repository, so those alone would not do.
+#[test]
+fn rules_of_the_work_do_not_make_files_of_setup_part_of_it() {
+    const FLOW: &str = "[budgets]\nguardrail = 0\nharness = 0\ntest = 0\n[gates.proof]\nrun = \"for check in tools/z .venv/bin/*; do $check || exit 1; done; grep -q PORT=1 conf/.env\"\nkind = \"test\"\n\
+        [stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = { pr_ready = \"done\" }\n";
+    let config = |mode: &str| {
+        format!(
+            "{mode}agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n[setup]\n\
+             copy = [{{ from = \"env.test\", to = \"conf/.env\" }}]\nlock_files = [\"lock\"]\n\
+             run = \"i=0; while [ $i -lt 1100 ]; do : > tools/a$i; i=$((i+1)); done; cp check.sh tools/z; mkdir -p .venv/bin; cp check.sh .venv/bin/check\"\n"
+        )
+    };
+    let rules = ("tools/.gitignore", "*\n!.gitignore\n");
+    let files =
+        [("check.sh", "#!/bin/sh\ntest ! -e bad\n"), ("lock", "1\n"), (".gitignore", ".venv\n.env\n"), rules];
+    let evil = "printf '#!/bin/sh\\nexit 0\\n' >";
+    let cases = [
+        ("", format!("echo '!/.venv' > .gitignore; {evil} .venv/bin/check; echo bad > bad")),
+        (
+            "",
+            format!(
+                "printf '!.venv\\n!/.venv/**\\n' > .gitignore; echo '!*' > .venv/.gitignore; {evil} .venv/bin/check; echo bad > bad"
+            ),
+        ),
+        (
+            "",
+            format!(
+                "echo '!*' > .gitignore; {evil} .venv/bin/check; git add -A; git commit -qm x; echo bad > bad"
+            ),
+        ),
+        ("", "echo '!/conf/.env' > .gitignore; echo PORT=2 > conf/.env; echo work > work.txt".to_owned()),
+        ("", format!("echo > tools/.gitignore; {evil} tools/z; echo bad > bad")),
+        (
+            "sandbox = \"off\"\n",
+            format!(
+                "echo '!/.venv' > .gitignore; {evil} .venv/bin/a; rm .venv/bin/check; chmod +x .venv/bin/a; echo bad > bad"
+            ),
+        ),
+    ];
+    let wrong = std::sync::Mutex::new(Vec::new());
+    side_by_side(&cases, |(mode, plant)| {
+        if is_reduced() && !mode.is_empty() {
+            return;
+        }
+        let sandbox = world(&config(mode), FLOW, &format!("{plant}\n"), &files);
+        let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(sandbox.repo.path().join("check.sh"), runs).unwrap();
+        sandbox.repo.commit("programs");
+        fs::write(sandbox.repo.path().join("env.test"), "PORT=1\n").unwrap();
+        let ran = sandbox.acquit(&["run", "Do it"]);
+        let is_good = plant.contains("work.txt");
+        let judged = if is_good { ran.code == Some(0) } else { ran.err.contains("rejected by proof") };
+        if !judged {
+            wrong.lock().unwrap().push(format!("{mode}{plant}: {ran}"));
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 #[test]

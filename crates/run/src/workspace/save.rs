@@ -43,8 +43,13 @@ impl LockedWorkspace {
         }
     }
 
-    /// Stages the whole tree: new, changed and removed files, but not ignored ones.
-    pub(super) fn stage(&self) -> Result<(), Error> {
+    /// Stages the whole tree: new, changed and removed files, but neither ignored ones nor what setup made.
+    fn stage(&self) -> Result<(), Error> {
+        self.add_all()?;
+        self.unstage_made()
+    }
+
+    fn add_all(&self) -> Result<(), Error> {
         let plain = self.call_in_tree("add").arg("--all").arg(".").run();
         let Err(first) = plain else { return Ok(()) };
         files::remove(&self.git_dir().join("index.lock"))?;

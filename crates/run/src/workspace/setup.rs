@@ -1,6 +1,6 @@
-//! Excludes the output of setup from the work. Git ignores it in the agent's repository and in ours, regardless of
-//! the project's ignore files. Also tracks whether setup must run again in the working tree, where there are no
-//! overlays.
+//! Excludes the output of setup from the work. Git ignores it in the agent's repository and in ours. Because ignore files
+//! of the tree are stronger than those rules, it is also unstaged before each commit. Also tracks whether setup must run
+//! again in the working tree, where there are no overlays.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
@@ -8,9 +8,14 @@ use std::path::{Path, PathBuf};
 
 use super::snapshot::{Skip, Snapshot};
 use super::{Error, LockedWorkspace, files};
+use crate::git::Index;
 
-/// Maximum number of ignore rules; more than the files and directories that a setup creates.
+/// Maximum number of ignore rules. They only keep `git status` short, and git compares every path with each of them.
 const MOST_IGNORED: usize = 1_000;
+/// Paths that setup made, each with a zero at its end.
+const MADE: &str = "acquit-made";
+/// Maximum size of that file.
+const LARGEST: u64 = 64 << 20;
 
 impl LockedWorkspace {
     /// Returns whether setup completed for exactly this key.
@@ -26,7 +31,7 @@ impl LockedWorkspace {
     /// Makes git ignore the files of a setup layer that are not in the head commit.
     pub(crate) fn ignore_layer(&self, layer: &Path) -> Result<(), Error> {
         // The rules for one layer never change, so don't make an agent's leg wait for them again.
-        let mark = self.git_dir().join("acquit-ignored");
+        let mark = self.git_dir().join("acquit-made-of");
         if files::read(&mark, files::LARGE)?.as_deref() == Some(layer.as_os_str().as_bytes()) {
             return Ok(());
         }
@@ -48,22 +53,24 @@ impl LockedWorkspace {
     pub(crate) fn ignore_untracked(&self) -> Result<(), Error> {
         let output = self
             .call_in_tree("ls-files")
-            .args(["-z", "--others", "--directory", "--exclude-standard"])
+            .args(["-z", "--others", "--directory"])
             .run()
             .map_err(Error::git("list what setup made"))?;
-        let made = output.stdout.split(|b| *b == 0).filter(|path| !path.is_empty());
-        let made: Vec<PathBuf> =
-            made.take(MOST_IGNORED).map(|path| PathBuf::from(std::ffi::OsStr::from_bytes(path))).collect();
-        self.ignore(&made)
+        let made = output.stdout.split(|b| *b == 0).map(|path| path.strip_suffix(b"/").unwrap_or(path));
+        let made = made.filter(|path| !path.is_empty());
+        self.ignore(&made.map(|path| PathBuf::from(std::ffi::OsStr::from_bytes(path))).collect::<Vec<_>>())
     }
 
     fn ignore(&self, made: &[PathBuf]) -> Result<(), Error> {
-        let text: String = made.iter().filter_map(|path| pattern(path)).collect();
+        let paths: Vec<u8> =
+            made.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        files::write(&self.git_dir().join(MADE), &paths)?;
+        let text: String = made.iter().take(MOST_IGNORED).filter_map(|path| pattern(path)).collect();
         let ours = self.git_dir().join(EXCLUDE);
         if files::read(&ours, files::LARGE)?.unwrap_or_default() == text.as_bytes() {
             return Ok(());
         }
-        for file in [ours, self.agent_dir().join(EXCLUDE)] {
+        for file in [self.agent_dir().join(EXCLUDE), ours] {
             if let Some(folder) = file.parent() {
                 std::fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
             }
@@ -75,6 +82,46 @@ impl LockedWorkspace {
         state.saw_agent(snapshot.settle(&self.dir));
         self.store(&mut state)
     }
+
+    /// Unstages what setup made, because it is not work, whatever the ignore files of the tree say.
+    pub(super) fn unstage_made(&self) -> Result<(), Error> {
+        const DOING: &str = "leave out what setup made";
+        let file = self.git_dir().join(MADE);
+        let made = match files::read(&file, LARGEST)? {
+            Some(made) => made,
+            None if file.exists() => {
+                return Err(Error::io("read", &file, std::io::ErrorKind::FileTooLarge.into()));
+            }
+            None => return Ok(()),
+        };
+        let made: HashSet<&[u8]> = made.split(|b| *b == 0).filter(|path| !path.is_empty()).collect();
+        if made.is_empty() {
+            return Ok(());
+        }
+        let from_setup = |path: &&[u8]| is_made(path, &made);
+        let staged: Vec<Vec<u8>> =
+            if let Some(index) = Index::read(&self.git_dir().join("index"), self.format) {
+                (0..index.len())
+                    .map(|number| index.entry(number).path)
+                    .filter(from_setup)
+                    .map(<[u8]>::to_vec)
+                    .collect()
+            } else {
+                let listed = self.call("ls-files").arg("-z").run().map_err(Error::git(DOING))?;
+                listed.stdout.split(|b| *b == 0).filter(from_setup).map(<[u8]>::to_vec).collect()
+            };
+        if staged.is_empty() {
+            return Ok(());
+        }
+        let call = self.call("update-index").args(["--force-remove", "-z", "--stdin"]);
+        call.input(staged.join(&0)).run().map(drop).map_err(Error::git(DOING))
+    }
+}
+
+/// Returns whether one of these paths is this path or a folder above it.
+fn is_made(path: &[u8], made: &HashSet<&[u8]>) -> bool {
+    let folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
+    folders.chain([path]).any(|path| made.contains(path))
 }
 
 /// Repository file with ignore rules that are in no commit.
@@ -90,9 +137,6 @@ fn new_paths(
     let mut entries: Vec<_> = std::fs::read_dir(layer.join(below))?.flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        if made.len() >= MOST_IGNORED {
-            return Ok(());
-        }
         let path = below.join(entry.file_name());
         let is_known = tracked.contains(path.as_os_str().as_bytes());
         if !is_known {
@@ -115,6 +159,15 @@ fn pattern(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_below_a_folder_of_setup_is_made_by_it() {
+        let made = HashSet::from([b".venv".as_slice(), b"conf/.env"]);
+        let found = [".venv", ".venv/bin/check", "conf/.env"].map(|path| is_made(path.as_bytes(), &made));
+        assert_eq!(found, [true; 3]);
+        let others = [".venv-notes", "conf", "conf/.env2", "a/.venv/x", ""];
+        assert_eq!(others.map(|path| is_made(path.as_bytes(), &made)), [false; 5]);
+    }
 
     #[test]
     fn a_path_is_ignored_to_the_letter() {
