@@ -57,7 +57,9 @@ impl Aside {
             if place.exists() {
                 continue;
             }
-            let is_file = place.parent().is_some_and(|parent| parent.ends_with("settings"));
+            let is_file = ["settings", "clients"]
+                .iter()
+                .any(|name| place.parent().is_some_and(|parent| parent.ends_with(name)));
             let mut work = place.as_os_str().to_owned();
             work.push(".work");
             let folders = if is_file {

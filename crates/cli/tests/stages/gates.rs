@@ -126,6 +126,32 @@ fn a_gate_changes_nothing_for_the_next() {
     assert!(!sandbox.place("acquit/tasks/T-1/workspace/work/left").exists());
 }
 
+/// Gates that run in parallel see the user's registries in files of their own.
+#[test]
+fn a_gate_beside_another_does_not_write_its_settings() {
+    let files = ".npmrc .config/pip/pip.conf .config/go/env";
+    let turn = "i=0; while [ $i -lt 20 ]; do i=$((i+1)); sleep 0.05";
+    let flow = format!(
+        "[budgets]\ntest = 0\n[gates.evil]\nparallel = true\nrun = \"touch '@ROOT@/seen/evil'; while ! [ -e '@ROOT@/seen/good' ]; do sleep 0.05; done; {turn}; \
+         for file in {files}; do echo evil=1 >> ~/$file; done; done; grep -q evil ~/.npmrc\"\n\
+         [gates.good]\nparallel = true\nrun = \"touch '@ROOT@/seen/good'; while ! [ -e '@ROOT@/seen/evil' ]; do sleep 0.05; done; {turn}; \
+         for file in {files}; do grep -q https: ~/$file || exit 2; ! grep -q evil ~/$file || exit 3; done; done\"\n\
+         [stages.code]\nmode = \"implement\"\ngates = [\"evil\", \"good\"]\non = {{ pr_ready = \"done\" }}\n"
+    );
+    let config =
+        "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n";
+    // An agent that takes the permissions of its own keeps no gate from starting.
+    let sandbox = world(config, &flow, "chmod 0 ~/.npmrc; echo work > work.txt\n", &[]);
+    for (name, text) in [
+        (".npmrc", "registry=https://npm.example.com/\n"),
+        (".config/pip/pip.conf", "[global]\nindex-url = https://pypi.example.com/\n"),
+        (".config/go/env", "GOPROXY=https://go.example.com\n"),
+    ] {
+        acquit_testkit::repo::write(&sandbox.place("home").join(name), text);
+    }
+    sandbox.run_to(0);
+}
+
 #[test]
 fn setup_sees_committed_files_only() {
     // It has a network of its own, so it must have nothing to send. The second stage begins with another lock file.

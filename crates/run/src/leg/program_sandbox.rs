@@ -90,7 +90,7 @@ impl ProgramSandbox {
         let (caches, mounts) = (working_tree.setup_home(), working_tree.mounts().map_err(at)?);
         let mut placed = placed.to_vec();
         let clients = registry::Clients::of(&ctx.runtime.environment);
-        placed.extend(clients.write(&folder.path().join("clients")).map_err(at)?);
+        placed.extend(clients.write(&aside.join("clients")).map_err(at)?);
         let mut policy = default_policy::policy(default_policy::Surroundings {
             config,
             home: &home,

@@ -2,11 +2,15 @@
 //! no credentials.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::address::without_credentials;
 use super::{User, maven, npm};
 use acquit_sandbox::environment::Environment;
+use acquit_sandbox::untrusted;
+use rustix::fs::Mode;
 
 /// Variables that name a registry. Credentials before an `@` in their addresses are removed.
 const REGISTRIES: [&str; 18] = [
@@ -98,13 +102,15 @@ impl Clients {
         Self(files)
     }
 
-    /// Writes the files into a directory of ours, and returns the path of each in the home.
+    /// Writes the files into a directory of one program, and returns the path of each in the home. An earlier program
+    /// of the same stage may have changed them and their permissions, so they are written anew.
     pub fn write(self, folder: &Path) -> std::io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut placed = Vec::new();
         for (name, text) in self.0 {
-            let file = folder.join(name.to_string_lossy().replace('/', "-"));
-            std::fs::create_dir_all(folder)?;
-            std::fs::write(&file, text)?;
+            let short = name.to_string_lossy().replace('/', "-");
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            untrusted::put_below(folder, &short, text.as_bytes(), Mode::from_raw_mode(0o600))?;
+            let file = folder.join(short);
             placed.push((name, file));
         }
         Ok(placed)
