@@ -25,6 +25,8 @@ mod layers;
 mod matrix;
 #[path = "stages/modules.rs"]
 mod modules;
+#[path = "stages/outside.rs"]
+mod outside;
 #[path = "stages/settings.rs"]
 mod settings;
 #[path = "stages/stores.rs"]
@@ -127,7 +129,7 @@ fn a_missing_wall_is_refused_before_a_task_is_made() {
 }
 
 /// Tests of what passes between stages, for other users and machines. The ordinary run tries what differs.
-const EVERY_WALL: [&str; 23] = [
+const EVERY_WALL: [&str; 26] = [
     "agents::nothing_that_one_stage_leaves_is_found_by_the_next",
     "agents::nothing_that_the_kernel_keeps_is_found_by_the_next_stage",
     "agents::nothing_that_git_does_not_show_is_found_by_the_next_stage",
@@ -135,6 +137,7 @@ const EVERY_WALL: [&str; 23] = [
     "agents::what_legs_leave_on_the_disk_has_no_secret_when_the_task_ends",
     "between::a_fix_with_another_network_has_a_home_of_its_own",
     "between::committed_files_do_not_take_the_place_of_what_setup_installed",
+    "between::rules_of_the_work_do_not_make_files_of_setup_part_of_it",
     "between::names_of_files_for_the_next_stage_are_data",
     "between::nothing_that_a_reviewer_commits_is_delivered",
     "between::what_is_no_file_is_not_handed_to_the_next_stage",
@@ -143,11 +146,13 @@ const EVERY_WALL: [&str; 23] = [
     "collect::a_report_that_is_not_a_file_is_no_report_and_nobody_waits_for_it",
     "exact::gates_see_the_files_of_the_commit_whatever_the_tree_of_the_agent_has",
     "gates::a_program_that_setup_installed_is_not_the_agents_to_replace",
+    "gates::a_gate_beside_another_does_not_write_its_settings",
     "gates::ignored_files_and_the_agents_repository_have_no_say",
     "gates::neither_old_times_nor_false_objects_hide_a_change_from_a_gate",
     "gates::setup_sees_committed_files_only",
     "layers::code_of_an_agent_makes_no_layer_that_others_see",
     "modules::hostile_submodules_end_in_a_question_or_do_no_harm",
+    "outside::the_repository_of_an_agent_runs_nothing_outside_of_the_sandbox",
     "settings::settings_from_which_agents_start_programs_are_refused",
     "stores::two_stores_over_one_home_and_one_repository_never_meet",
     "unchanged::nothing_is_handed_on_in_files_that_git_takes_for_unchanged",

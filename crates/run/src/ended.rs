@@ -12,7 +12,7 @@ use acquit_core::workflow::Work;
 use crate::runtime::Runtime;
 use crate::secrets::{self, Redactor, Secret, Vault};
 use crate::trusted_definitions;
-use crate::workspace::remove_folder;
+use crate::workspace::{disarm, remove_folder};
 
 /// File in a task's directory with the number of the leg up to which it was cleaned.
 const CLEANED: &str = "cleaned";
@@ -56,6 +56,8 @@ fn clean(runtime: &Runtime, definition: Option<&Definition>, task: &Task) {
     };
     let homes = runtime.agent_homes(task.id());
     let mut whole = again || remove_folder(&homes).is_ok();
+    // A lost leg did not.
+    whole &= disarm(&runtime.workspace_folder(task.id())).is_ok();
     let lost: Vec<_> = task
         .past
         .iter()

@@ -105,7 +105,14 @@ pub(super) fn stage(
         (Purpose::Recheck { outcome }, Work::Agent(_) | Work::Check) => {
             Done { outcome: outcome.clone(), ..by_harness(outcome::PASSED) }
         }
-        (_, Work::Agent(agent)) => agent_turn(ctx, &job, agent, &workspace, saved.as_ref())?,
+        (_, Work::Agent(agent)) => {
+            let turn = agent_turn(ctx, &job, agent, &workspace, saved.as_ref());
+            // However it ended: a user who looks at the tree must not run what the agent wrote into its repository.
+            let disarmed = workspace.disarm();
+            let done = turn?;
+            disarmed?;
+            done
+        }
         (_, Work::Check) => by_harness(outcome::PASSED),
         (_, Work::Human { .. }) => {
             return Err(LegAbort::failed(

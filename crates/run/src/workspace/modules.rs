@@ -189,7 +189,7 @@ fn repository(roots: &[PathBuf], name: &str) -> Option<PathBuf> {
 }
 
 /// Returns whether a path stays below `tree` and all its parents are real directories.
-fn is_plain(tree: &Path, below: &Path) -> bool {
+pub(super) fn is_plain(tree: &Path, below: &Path) -> bool {
     let mut path = tree.to_owned();
     let names = below.components().all(|part| matches!(part, Component::Normal(_)));
     names
