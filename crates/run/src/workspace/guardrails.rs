@@ -51,7 +51,51 @@ const AGENT_SETTINGS: &[&str] = &[
     ".pi/settings.json",
     ".aider.conf.yml",
     ".aider.model.settings.yml",
+    ".opencode/.npmrc",
+    ".opencode/bun.lock",
+    ".opencode/bunfig.toml",
+    ".opencode/package-lock.json",
+    // Agents that run over ACP or as a command.
+    ".amp",
+    ".augment/agents",
+    ".augment/commands",
+    ".augment/hooks",
+    ".augment/settings.json",
+    ".augment/settings.local.json",
+    ".clinerules/hooks",
+    ".codebuddy",
+    ".continue",
+    ".copilot",
+    ".crush",
+    ".crush.json",
+    "crush.json",
+    ".factory",
+    ".github/agents",
+    ".github/copilot",
+    ".github/hooks",
+    ".github/mcp.json",
+    ".goose",
+    ".iflow",
+    ".junie/mcp",
+    ".kilocode/mcp.json",
+    ".kimi",
+    ".kiro/agents",
+    ".kiro/hooks",
+    ".kiro/settings",
+    ".openhands",
+    ".qwen",
+    ".roo/mcp.json",
+    ".trae/mcp.json",
+    ".vibe",
+    ".vscode/mcp.json",
+    ".windsurf/hooks.json",
+    ".zed/settings.json",
 ];
+
+/// Returns the paths of a project from which coding agents start programs.
+pub fn agent_settings() -> impl Iterator<Item = &'static str> {
+    AGENT_SETTINGS.iter().copied()
+}
 
 /// Files in these directories that are only text for the model.
 const AGENT_TEXTS: &[&str] =

@@ -81,7 +81,7 @@ pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub(crate) use disarm::disarm;
 pub use error::Error;
 pub(crate) use guardrails::{GUARDRAIL, REFUSED_COMMANDS};
-pub use guardrails::Rules;
+pub use guardrails::{Rules, agent_settings};
 pub use land::Landed;
 pub use lock::LockedWorkspace;
 pub use prepare::Prepared;
