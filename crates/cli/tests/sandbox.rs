@@ -222,6 +222,114 @@ fn what_git_and_acquit_obey_in_the_checkout_can_be_read_only() {
     assert!(place.path("work/lib/sub/file").exists() && !place.path("work/moved").exists(), "{said}");
 }
 
+/// What the user's git and coding agents run of a checkout, besides its `.git`.
+#[test]
+fn what_git_and_agents_run_of_the_checkout_can_be_read_only() {
+    // The program in the sandbox may write to what is in `before` and plants; none of the files may be there after.
+    let cases = [
+        (
+            "git init -q; mkdir -p .husky/_; git config core.hooksPath .husky/_",
+            "echo x > .husky/_/planted; mv .husky away",
+            ".husky/_",
+        ),
+        (
+            "git init -q; git config core.hooksPath new/hooks",
+            "mkdir -p new/hooks; echo x > new/hooks/planted",
+            "new/hooks",
+        ),
+        (
+            "git init -q; git config core.hooksPath \"$PWD/hooks\"; mkdir hooks",
+            "echo x > hooks/planted",
+            "hooks",
+        ),
+        (
+            "git init -q --bare .bare; echo 'gitdir: ./.bare' > .git",
+            "echo x > .bare/hooks/planted; mv .bare away",
+            ".bare/hooks",
+        ),
+        (
+            "git init -q; mv .git real; ln -s real .git",
+            "echo x > real/hooks/planted; mv real away",
+            "real/hooks",
+        ),
+        (
+            "git init -q; mkdir conf; echo > conf/git; git config include.path ../conf/git",
+            "echo x > conf/git; mv conf away",
+            "conf",
+        ),
+        (
+            "git init -q; mkdir conf; echo > conf/git; git config includeIf.onbranch:main.path ../conf/git",
+            "echo x > conf/git; mv conf away",
+            "conf",
+        ),
+        (
+            "git init -q; mkdir .claude; echo {} > .claude/settings.json",
+            "echo x > .claude/settings.local.json; mv .claude away",
+            ".claude",
+        ),
+        ("mkdir -p sub/.claude/skills sub/.git", "echo x > sub/.claude/skills/planted", "sub/.claude/skills"),
+        (
+            "mkdir .vscode .codex; echo {} > .mcp.json",
+            "echo x > .mcp.json; echo x > .codex/config.toml; echo x > .vscode/tasks.json",
+            ".codex",
+        ),
+        (
+            "git init -q; git config extensions.worktreeConfig true; mkdir h; git config --worktree core.hooksPath h",
+            "echo x > h/planted",
+            "h",
+        ),
+        (
+            "cd ..; git init -q; git config core.hooksPath work/hooks; mkdir work/hooks",
+            "echo x > hooks/planted",
+            "hooks",
+        ),
+    ];
+    let mut changed = Vec::new();
+    for (before, plant, folder) in cases {
+        let place = Place::new();
+        let work = place.path("work");
+        let made = Command::new("sh")
+            .args(["-ec", before])
+            .current_dir(&work)
+            .env("HOME", place.path("home"))
+            .output();
+        assert!(made.as_ref().is_ok_and(|made| made.status.success()), "{before}: {made:?}");
+        let list = || {
+            let found = Command::new("find").args([folder, "-ls"]).current_dir(&work).output().unwrap();
+            String::from_utf8_lossy(&found.stdout)
+                .lines()
+                .filter(|line| !line.contains("hooks/*.sample"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let was = list();
+        let (_, said) = place.sh(&[], &format!("{plant}; echo x > ordinary"));
+        let is_told = said.contains("the program made");
+        if list() != was && !(was.is_empty() && is_told) {
+            changed.push(format!("{before}: {plant}: {said}"));
+        }
+        assert!(work.join("ordinary").exists(), "{before}: {said}");
+    }
+    assert!(changed.is_empty(), "{changed:#?}");
+    // What was not there can be made, and acquit says so.
+    let place = Place::new();
+    let (_, said) = place.sh(&[], "mkdir .claude; echo '{}' > .mcp.json");
+    for name in [".claude", ".mcp.json"] {
+        assert!(said.lines().any(|line| line.contains("the program made") && line.contains(name)), "{said}");
+    }
+    // What never ends is not read.
+    let place = Place::new();
+    let plant = "mkdir -p a/.git b/.git; mkfifo a/.git/commondir; printf '[include]\n\tpath = /dev/zero\n' > b/.git/config";
+    let (_, said) = place.sh(&[], plant);
+    assert!(said.contains("the program made"), "{said}");
+    // More folders than are searched.
+    let place = Place::new();
+    let (_, said) = place.sh(&[], "seq -f d%g 4100 | xargs mkdir");
+    assert!(!said.contains("too many folders"), "{said}");
+    let (_, said) = place.sh(&[], "true");
+    assert!(said.contains("too many folders"), "{said}");
+}
+
 /// Makes a repository with a commit at `name`, and runs git in it.
 fn git(place: &Place, name: &str, args: &[&str]) {
     let mut git = Command::new("git");

@@ -1,6 +1,8 @@
 //! `acquit sandbox`: runs a program in the sandbox of agents and gates.
 
-use std::collections::{BTreeSet, VecDeque};
+mod obeyed;
+
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -12,6 +14,7 @@ use acquit_run::process::{Attached, Exit as Ended};
 use acquit_run::sandbox::secrets::SECRETS;
 use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, default_policy};
 
+use self::obeyed::{Obeyed, real};
 use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::Error;
@@ -80,16 +83,18 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
         policy: Some(&file),
         stop: Some(stop.as_fd()),
     };
-    let before = planted(&policy);
+    let home = cli.app.surroundings.user_home.clone().unwrap_or_else(|| PathBuf::from("/nonexistent"));
+    let before = planted(&policy, &home);
     let ended = cli.app.runtime.spawner.attach(&attached, |missing| {
         if !missing.is_empty() {
             cli.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
         }
     })?;
-    for place in planted(&policy).difference(&before) {
+    for (place, ..) in planted(&policy, &home).difference(&before) {
         let place = place.display();
-        cli.printer
-            .warn(&format!("the program made {place}: look into it before you run git or acquit there"));
+        cli.printer.warn(&format!(
+            "the program made {place}: look into it before you run git, acquit or a coding agent there"
+        ));
     }
     Ok(match ended {
         Ended::Code(code) => Exit::Program(u8::try_from(code).unwrap_or(1)),
@@ -116,10 +121,17 @@ fn signals() -> Result<UnixStream, Error> {
     Ok(heard)
 }
 
-/// Returns the files in writable directories of the program that control git and acquit.
-fn planted(policy: &Policy) -> BTreeSet<PathBuf> {
-    let written = policy.view.iter().filter(|entry| entry.what == What::Write);
-    written.flat_map(|entry| checkouts(&entry.at)).collect()
+/// Returns what git, acquit and coding agents obey in the directories that a program may write.
+fn planted(policy: &Policy, home: &Path) -> BTreeSet<(PathBuf, u64, u64)> {
+    let written: BTreeSet<&Path> = policy
+        .view
+        .iter()
+        .filter(|entry| entry.what == What::Write)
+        .map(|entry| entry.at.as_path())
+        .collect();
+    let outermost =
+        written.iter().filter(|place| !place.ancestors().skip(1).any(|above| written.contains(above)));
+    outermost.flat_map(|place| Obeyed::of(place, home).identities()).collect()
 }
 
 /// Returns the working directory under a policy: the current one if visible, else the first writable directory.
@@ -170,80 +182,15 @@ fn make(cli: &Cli, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
         reach: default_policy::reach(wanted.network, &config, &wanted.hosts, aside.join("network.jsonl")),
     })
     .map_err(|source| Error::File { doing: "make the sandbox in", path: aside.to_owned(), source })?;
-    let checkouts = write.iter().flat_map(|folder| checkouts(&real(folder)));
-    policy.view.extend(checkouts.collect::<BTreeSet<_>>().into_iter().map(Entry::read));
+    for folder in &write {
+        let obeyed = Obeyed::of(folder, &home);
+        if obeyed.is_cut {
+            let folder = folder.display();
+            cli.printer.warn(&format!(
+                "{folder} has too many folders to look for repositories in all of them: the program may change the hooks of some"
+            ));
+        }
+        policy.view.extend(obeyed.entries(folder));
+    }
     Ok(policy)
-}
-
-/// Resolves a path as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Files in a directory that control git and acquit: hooks, settings, workflows.
-const OBEYED: [&str; 2] = [".git", ".acquit"];
-/// Maximum number of directories to search for checkouts, and maximum depth: enough for a workspace with many
-/// repositories, not a whole disk.
-const MOST_FOLDERS: usize = 4_000;
-const DEEPEST: usize = 4;
-
-/// Returns the `.git` and `.acquit` of every checkout in a directory: a program that can change them could run its
-/// own code at the next commit. The repository of a linked worktree is elsewhere, and is shown so that git works.
-fn checkouts(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
-    let mut looked_at = 0;
-    while let Some((folder, depth)) = folders.pop_front().filter(|_| looked_at < MOST_FOLDERS) {
-        looked_at += 1;
-        for place in OBEYED.map(|name| folder.join(name)) {
-            if place.is_symlink() || !place.exists() {
-                continue;
-            }
-            if place.is_file() {
-                found.extend(repository(&place));
-            }
-            found.push(place);
-        }
-        if depth < DEEPEST {
-            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-            let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            let inside = inside.filter(|entry| !OBEYED.iter().any(|name| entry.file_name() == *name));
-            folders.extend(inside.map(|entry| (entry.path(), depth + 1)));
-        }
-    }
-    found
-}
-
-/// Returns the repository that the `.git` file of a linked worktree or a submodule names, if that repository names the
-/// checkout as its own. A program could have written the file, with any other repository in it.
-fn repository(file: &Path) -> Vec<PathBuf> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let Some(named) = text.strip_prefix("gitdir:") else { return Vec::new() };
-    let checkout = real(file.parent().unwrap_or(file));
-    let folder = real(&checkout.join(named.trim()));
-    if !folder.join("HEAD").is_file() {
-        return Vec::new();
-    }
-    let back = std::fs::read_to_string(folder.join("gitdir")).ok();
-    if back.is_some_and(|back| real(&folder.join(back.trim())) == checkout.join(".git")) {
-        let common = std::fs::read_to_string(folder.join("commondir")).ok();
-        let common = common.map(|common| real(&folder.join(common.trim())));
-        // The repository itself stores data about its worktrees.
-        let own = |common: &PathBuf| folder.parent() == Some(&common.join("worktrees"));
-        return match common.filter(own) {
-            Some(common) => vec![folder, common],
-            None => Vec::new(),
-        };
-    }
-    let config = std::fs::read_to_string(folder.join("config")).unwrap_or_default();
-    let is_its_own = work_tree(&config).is_some_and(|tree| real(&folder.join(tree)) == checkout);
-    if is_its_own { vec![folder] } else { Vec::new() }
-}
-
-/// Returns `core.worktree` of a repository, as git writes it for a submodule.
-fn work_tree(config: &str) -> Option<&str> {
-    let core = config.split("[core]").nth(1)?.split("\n[").next()?;
-    let value =
-        core.lines().find_map(|line| line.trim().strip_prefix("worktree")?.trim().strip_prefix('='))?;
-    Some(value.trim().trim_matches('"'))
 }
