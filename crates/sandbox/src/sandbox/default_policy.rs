@@ -99,6 +99,9 @@ pub fn policy(ground: Surroundings<'_>) -> io::Result<Policy> {
         let private = Private::new(home, own);
         for toolchain in toolchains::find(home, |name| environment.get(name)) {
             show_toolchain(&mut view, &toolchain, &private, &aside, setup)?;
+            for settings in toolchain.settings() {
+                view.show(&settings, What::Hidden);
+            }
         }
         for (name, tables) in SETTINGS {
             if let Some(text) = secrets::without_credentials(&home.join(name), tables) {

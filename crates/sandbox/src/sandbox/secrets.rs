@@ -104,7 +104,7 @@ fn keep(name: &str, value: &mut Value) -> bool {
         return false;
     }
     match value {
-        Value::String(text) => !has_login(text),
+        Value::String(text) => !is_telling(text),
         Value::Table(table) => {
             table.retain(keep);
             true
@@ -117,13 +117,16 @@ fn keep(name: &str, value: &mut Value) -> bool {
     }
 }
 
-/// Returns whether a text contains a URL with a login, such as `https://user:token@host/`, or looks as random as a
-/// key.
-fn has_login(text: &str) -> bool {
-    let in_address = text.split("://").skip(1).any(|rest| {
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+/// Returns whether a text contains a URL with a login, such as `https://user:token@host/`.
+pub(super) fn has_login(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let host = rest.split(['/', '?', '#', '\n']).next().unwrap_or_default();
         host.contains('@')
-    });
+    })
+}
+
+/// Returns whether a text contains a URL with a login, or looks as random as a key.
+fn is_telling(text: &str) -> bool {
     let words = text.split(|char: char| !(char.is_ascii_alphanumeric() || "_-+=".contains(char)));
     let is_random = |word: &str| {
         let has = |test: fn(&char) -> bool| word.chars().any(|char| test(&char));
@@ -133,7 +136,7 @@ fn has_login(text: &str) -> bool {
             && !word.contains("--")
             && (has(char::is_ascii_uppercase) || word.len() >= 32)
     };
-    in_address || words.into_iter().any(is_random)
+    has_login(text) || words.into_iter().any(is_random)
 }
 
 #[cfg(test)]

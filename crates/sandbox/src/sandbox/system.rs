@@ -21,7 +21,15 @@ pub(super) const SYSTEM: &[&str] = &[
 ];
 
 /// Paths in these that are configuration, not programs.
-pub(super) const SYSTEM_HIDDEN: &[&str] = &["/usr/local/etc", "/usr/etc", "/opt/acquit"];
+pub(super) const SYSTEM_HIDDEN: &[&str] = &[
+    "/usr/local/etc",
+    "/usr/local/pip.conf",
+    "/usr/etc",
+    "/usr/pip.conf",
+    "/usr/share/maven/conf/settings.xml",
+    "/etc/maven/settings.xml",
+    "/opt/acquit",
+];
 
 /// Files in `/etc` that programs read: name resolution, users, time zones, certificates, libraries, and
 /// settings of languages and shells. Unlisted files don't exist in the sandbox, so it never shows a service's

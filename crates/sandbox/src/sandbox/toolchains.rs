@@ -7,6 +7,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::secrets;
+
 /// Locations of a tool's programs and caches.
 #[derive(Debug)]
 pub struct Layout {
@@ -150,6 +152,41 @@ pub const LAYOUTS: &[Layout] = &[
         "ccache", "sccache", "coursier", "bazelisk", "zig", "composer", "electron"], &[]),
 ];
 
+/// Settings among the programs of toolchains, hidden because tools write tokens and addresses with logins to them:
+/// `npm config set -g`, `pipx install --index-url`. By layout; `*` is any folder.
+#[rustfmt::skip]
+const SETTINGS: &[(&str, &[&str])] = &[
+    ("nvm", &["versions/node/*/etc"]),
+    ("fnm", &["node-versions/*/installation/etc"]),
+    ("volta", &["tools/image/node/*/etc"]),
+    ("nodenv", &["versions/*/etc"]),
+    ("pyenv", &["versions/*/pip.conf", "versions/*/etc/pip.conf", "versions/*/envs/*/pip.conf"]),
+    ("asdf", INSTALLS),
+    ("mise", INSTALLS),
+    ("uv", &["tools/*/uv-receipt.toml", "tools/*/pip.conf", "*/uv-receipt.toml", "*/pip.conf"]),
+    ("rye", &["tools/*/pip.conf"]),
+    ("pipx", &["venvs/*/pipx_metadata.json", "venvs/*/pip.conf", "shared/pip.conf"]),
+    ("poetry", &["venv/pip.conf"]),
+    ("virtualenv", &["*/pip.conf"]),
+    ("conda", &["envs/*/.condarc", "envs/*/pip.conf", "envs/*/etc/pip.conf", "envs/*/etc/npmrc"]),
+    ("sdkman", &["candidates/maven/*/conf/settings.xml", "candidates/gradle/*/init.d"]),
+    ("maven home", &["conf/settings.xml"]),
+    ("pnpm", &["nodejs/*/etc"]),
+    ("user programs", &["opt/*/etc", "opt/*/conf/settings.xml"]),
+];
+const INSTALLS: &[&str] = &[
+    "installs/*/*/etc/npmrc",
+    "installs/*/*/etc/pip.conf",
+    "installs/*/*/pip.conf",
+    "installs/maven/*/conf/settings.xml",
+    "installs/maven/*/*/conf/settings.xml",
+    "installs/gradle/*/init.d",
+];
+/// Files that a tool needs, hidden only if they have an address with a login.
+const ADDRESSES: &[(&str, &[&str])] = &[("cargo", &["git/db/*/FETCH_HEAD", "git/db/*/config"])];
+/// Maximum size of such a file.
+const LARGEST: u64 = 64 << 10;
+
 /// A toolchain found on this machine.
 #[derive(Debug)]
 pub struct Toolchain {
@@ -172,6 +209,35 @@ impl Toolchain {
         self.layout.cached.iter().map(|name| self.place(name))
     }
 
+    /// Returns the existing settings in it that may contain credentials.
+    pub(super) fn settings(&self) -> Vec<PathBuf> {
+        let mut found = self.matching(SETTINGS);
+        let with_login = self.matching(ADDRESSES).into_iter().filter(|file| {
+            // Anything else than a small file is hidden unread: a program may have put it there.
+            let is_small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
+            !is_small
+                || std::fs::read(file).is_ok_and(|text| secrets::has_login(&String::from_utf8_lossy(&text)))
+        });
+        found.extend(with_login);
+        found
+    }
+
+    fn matching(&self, patterns: &[(&str, &[&str])]) -> Vec<PathBuf> {
+        let of_this = patterns.iter().filter(|(name, _)| *name == self.layout.name);
+        let mut found = Vec::new();
+        for pattern in of_this.flat_map(|(_, patterns)| *patterns) {
+            let mut places = vec![self.root.clone()];
+            for part in pattern.split('/') {
+                places = match part {
+                    "*" => places.iter().flat_map(|place| folders(place)).collect(),
+                    name => places.into_iter().map(|place| place.join(name)).collect(),
+                };
+            }
+            found.extend(places.into_iter().filter(|place| place.symlink_metadata().is_ok()));
+        }
+        found
+    }
+
     /// Returns whether programs write next to its caches, to a directory outside the home: locks and caches that don't
     /// exist yet.
     pub(super) fn is_written_beside(&self, home: &Path) -> bool {
@@ -186,6 +252,13 @@ impl Toolchain {
     fn place(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.root.clone() } else { self.root.join(name) }
     }
+}
+
+/// Returns the directories in a directory, and links to them.
+fn folders(place: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()));
+    folders.map(|entry| entry.path()).collect()
 }
 
 /// Returns the variables with which sandboxed programs find their toolchain. Their values are paths.
@@ -243,6 +316,31 @@ mod tests {
         let caches = ["registry", "git"].map(|name| place.path().join("data/cargo").join(name));
         assert_eq!(cargo.cached().collect::<Vec<_>>(), caches);
         assert_eq!(found[1].read().collect::<Vec<_>>(), [home.join(".cargo/bin")]);
+    }
+
+    #[test]
+    fn settings_among_programs_are_found_and_addresses_only_with_a_login() {
+        let place = tempfile::tempdir().expect("a folder");
+        let home = place.path();
+        let files = [
+            (".nvm/versions/node/v20/etc/npmrc", "x"),
+            (".nvm/versions/node/v20/bin/node", "x"),
+            (".local/share/pipx/venvs/a/pipx_metadata.json", "{}"),
+            (".cargo/git/db/a/FETCH_HEAD", "0 branch of https://user:token@git.example.com/a"),
+            (".cargo/git/db/b/FETCH_HEAD", "0 branch of https://git.example.com/b"),
+        ];
+        for (name, text) in files {
+            let file = home.join(name);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(file, text).expect("a file");
+        }
+        let found = find(home, |_| None).iter().flat_map(Toolchain::settings).collect::<Vec<_>>();
+        let hidden = [
+            ".cargo/git/db/a/FETCH_HEAD",
+            ".nvm/versions/node/v20/etc",
+            ".local/share/pipx/venvs/a/pipx_metadata.json",
+        ];
+        assert_eq!(found, hidden.map(|name| home.join(name)));
     }
 
     #[test]

@@ -79,6 +79,13 @@ secrets![
     ("read-mise-settings", ".config/mise/config.toml"),
     ("read-sbt-settings", ".sbt/1.0/credentials.sbt"),
     ("read-unknown-tool", ".newtool/token"),
+    ("read-npmrc-of-nvm", ".nvm/versions/node/v20.1.0/etc/npmrc"),
+    ("read-npmrc-of-mise", ".local/share/mise/installs/node/20.1.0/etc/npmrc"),
+    ("read-npmrc-of-volta", ".volta/tools/image/node/20.1.0/etc/npmrc"),
+    ("read-settings-of-sdkman", ".sdkman/candidates/maven/3.9.9/conf/settings.xml"),
+    ("read-pip-of-pyenv", ".pyenv/versions/3.12.1/pip.conf"),
+    ("read-pipx-metadata", ".local/share/pipx/venvs/tool/pipx_metadata.json"),
+    ("read-uv-receipt", ".local/share/uv/tools/tool/uv-receipt.toml"),
 ];
 
 /// Reads a file with a canary. Another file in its place, such as one of the attacker's own, proves nothing.
