@@ -36,6 +36,7 @@ fn the_exit_code_says_whether_tasks_would_start_and_every_lack_has_its_consequen
         "Landlock",
         "seccomp",
         "barrier to Unix sockets",
+        "barrier to abstract sockets",
         "store",
         "project",
         "version of git",

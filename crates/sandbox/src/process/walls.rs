@@ -23,10 +23,12 @@ pub enum Wall {
     Calls,
     /// The list of commands, if the policy has one.
     Commands,
+    /// No access to abstract sockets of programs on the machine, under network `open`.
+    AbstractSockets,
 }
 
 /// All walls.
-pub const WALLS: [Wall; 9] = [
+pub const WALLS: [Wall; 10] = [
     Wall::Namespaces,
     Wall::Network,
     Wall::Proc,
@@ -36,6 +38,7 @@ pub const WALLS: [Wall; 9] = [
     Wall::Landlock,
     Wall::Calls,
     Wall::Commands,
+    Wall::AbstractSockets,
 ];
 
 impl fmt::Display for Wall {
@@ -50,6 +53,7 @@ impl fmt::Display for Wall {
             Self::Landlock => "Landlock",
             Self::Calls => "the filter of system calls",
             Self::Commands => "the limit to listed commands",
+            Self::AbstractSockets => "a barrier to abstract sockets of the machine",
         })
     }
 }
@@ -79,8 +83,8 @@ impl Missing {
         Self(bits.cast_unsigned())
     }
 
-    /// Returns whether a wall is missing that confines the program. Without the other two, tools cannot write to
-    /// their caches, and the process limit is enforced by polling.
+    /// Returns whether a wall is missing that confines the program. Without the others, tools cannot write to their
+    /// caches, the process limit is enforced by polling, and network `open` includes abstract sockets.
     pub(super) fn breaks_a_promise(self) -> bool {
         !self.promised().is_empty()
     }
@@ -89,7 +93,7 @@ impl Missing {
     pub(super) fn promised(self) -> Self {
         let mut promised = Self::default();
         self.walls()
-            .filter(|wall| !matches!(wall, Wall::Processes | Wall::Overlay))
+            .filter(|wall| !matches!(wall, Wall::Processes | Wall::Overlay | Wall::AbstractSockets))
             .for_each(|wall| promised.add(wall));
         promised
     }

@@ -123,6 +123,8 @@ const OVERLAY_IN_NAMESPACE: Version = Version(5, 11);
 const DESCRIPTORS: u64 = 1024;
 /// The oldest Landlock ABI that a sandbox uses: it allows renames between directories, which builds need.
 pub(crate) const LANDLOCK: u32 = 2;
+/// The first Landlock ABI with scopes for signals and abstract sockets.
+const SCOPES: u32 = 6;
 /// The first Landlock ABI that covers Unix sockets with a path.
 const SOCKETS: u32 = 9;
 const NEWER_KERNEL: &str = "use a newer kernel";
@@ -202,6 +204,12 @@ impl Machine {
                 Need::Wall,
                 self.sockets(),
                 "programs can connect to every Unix socket in a folder that they are shown",
+            ),
+            Ability::new(
+                "barrier to abstract sockets",
+                Need::Useful,
+                self.abstract_sockets(),
+                "with network `open`, programs can connect to sockets without a path, such as the X server's",
             ),
             Ability::new(
                 "overlays in namespaces",
@@ -333,9 +341,19 @@ impl Machine {
         }
     }
 
+    fn abstract_sockets(&self) -> Found {
+        match self.landlock {
+            Some(abi @ SCOPES..) => Ok(format!("Landlock ABI {abi}")),
+            _ => Err(Lack::mended(
+                format!("Landlock is older than ABI {SCOPES}"),
+                self.newer_kernel("use a kernel from 6.12 on"),
+            )),
+        }
+    }
+
     fn landlock(&self) -> Found {
         match self.landlock {
-            Some(abi @ 6..) => Ok(format!("ABI {abi}, with scopes for signals and sockets")),
+            Some(abi @ SCOPES..) => Ok(format!("ABI {abi}, with scopes for signals and sockets")),
             Some(abi @ LANDLOCK..) => Ok(format!("ABI {abi}")),
             Some(abi) => Err(Lack::mended(
                 format!("the kernel has ABI {abi}, older than {LANDLOCK}"),

@@ -29,8 +29,10 @@ const RESOLVE_UNIX: u64 = 1 << 16;
 /// The first version with `RESOLVE_UNIX`.
 pub(super) const WITH_SOCKETS: u32 = 9;
 
-/// Signals to processes outside and abstract sockets outside; since version 6.
+/// Signals to processes outside and abstract sockets outside.
 const SCOPES: u64 = 0b11;
+/// The first version with `SCOPES`.
+pub(super) const WITH_SCOPES: u32 = 6;
 
 const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
 /// Rights that apply to a single file.
@@ -61,7 +63,8 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     let files = READ | WRITE_FILE | CHANGE_DIR | REFER | truncate | ioctl;
     // Only sockets that the policy names get this right, no directory. It does not affect the program's own sockets.
     let sockets = if version >= WITH_SOCKETS { RESOLVE_UNIX } else { 0 };
-    let (scopes, size) = if version >= 6 { (SCOPES, size_of::<Handled>()) } else { (0, size_of::<u64>()) };
+    let (scopes, size) =
+        if version >= WITH_SCOPES { (SCOPES, size_of::<Handled>()) } else { (0, size_of::<u64>()) };
     let ruleset = kernel::landlock_ruleset(&Handled { files: files | sockets, network: 0, scopes }, size)?;
     let rules = Rules { ruleset: &ruleset, files: files | sockets };
 

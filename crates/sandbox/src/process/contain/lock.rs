@@ -46,6 +46,12 @@ pub(super) fn close(policy: &Policy, around: Around, door: Option<&OwnedFd>) -> 
         internet: has_own || policy.network != Reach::Nobody,
         unix: has_own || kernel::landlock_version() >= Some(landlock::WITH_SOCKETS),
     };
+    if has_own
+        && policy.network == Reach::Everybody
+        && kernel::landlock_version() < Some(landlock::WITH_SCOPES)
+    {
+        missing.add(Wall::AbstractSockets);
+    }
     match kernel::filter_calls(&filter::program(sockets, around)) {
         Ok(()) => {}
         Err(Errno::NOSYS | Errno::INVAL) => missing.add(Wall::Calls),
