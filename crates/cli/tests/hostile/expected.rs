@@ -1,7 +1,10 @@
 //! What must be seen of each attack from outside, a line each. Whatever the line says, after every leg nothing outside
 //! may have changed, no canary may have been read, nobody may have been visited, and nothing may run on.
 
+use acquit_core::sandbox::Network;
 use acquit_testkit::hostile::secrets::SECRETS;
+
+use crate::arena::Role;
 
 /// What must be seen of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,18 @@ pub(crate) fn of(part: Part) -> Vec<(&'static str, Expect)> {
         return attacks;
     }
     all().into_iter().filter(|(_, expect)| expect.part() == part).collect()
+}
+
+/// Returns whether there may be nothing for an attack to act on. Any other attack that finds nothing shows nothing.
+pub(crate) fn may_be_absent(verb: &str, role: Role, network: Network) -> bool {
+    let has_prefix = |prefixes: &[&str]| prefixes.iter().any(|prefix| verb.starts_with(prefix));
+    match verb {
+        // A gate has neither a prompt nor a report nor a folder for output.
+        _ if has_prefix(&["write-prompt", "handoff-", "output-"]) => role == Role::Gate,
+        _ if has_prefix(&["proxy-"]) => network != Network::Model,
+        "io-ports" | "i386-calls" | "x32-calls" => !cfg!(target_arch = "x86_64"),
+        _ => false,
+    }
 }
 
 /// Attacks that succeed with `sandbox = "reduced"` where there are no user namespaces, as docs/sandbox.md says.
@@ -186,6 +201,7 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("perf-event", Refused),
     ("userfaultfd", Refused),
     ("io-uring", Refused),
+    ("huge-pages", Refused),
     ("kexec", Refused),
     ("modules", Refused),
     ("io-ports", Refused),

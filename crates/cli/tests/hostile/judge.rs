@@ -53,6 +53,12 @@ pub(crate) fn held(role: Role, network: Network, part: Part) {
             }
         }
     }
+    // An attack on what this machine does not have shows nothing.
+    let is_absent = |line: &&String| line.contains(": error not here");
+    let absent: Vec<&str> = lines.iter().filter(is_absent).filter_map(|line| verb_of(line)).collect();
+    println!("not here: {}", absent.join(", "));
+    let unexpected = absent.iter().filter(|verb| !expected::may_be_absent(verb, role, network));
+    wrong.extend(unexpected.map(|verb| format!("{verb}: this machine lacks what it attacks")));
     if std::env::var_os("ACQUIT_HOSTILE_ONLY").is_some() {
         println!("{}", lines.join("\n"));
     }
@@ -98,6 +104,11 @@ pub(crate) fn reduced(not_held: &[&str]) {
 fn line<'a>(said: &'a str, verb: &str) -> Option<&'a str> {
     let begin = format!("attack {verb}: ");
     said.lines().find_map(|line| line.find(&begin).map(|at| &line[at..]))
+}
+
+/// The verb of such a line.
+fn verb_of(line: &str) -> Option<&str> {
+    line.split_once("attack ")?.1.split_once(": ").map(|(verb, _)| verb)
 }
 
 fn ending(leg: &Leg) -> String {

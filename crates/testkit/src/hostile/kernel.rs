@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::files::{could_create, could_write, here};
-use super::sys::{Arg, call, text};
+use super::sys::{Arg, call, open_by, text};
 use super::{Attack, Tried, World};
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -26,6 +26,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("perf-event", "measures other processes and the kernel", perf),
     ("userfaultfd", "holds the kernel in the middle of a copy", userfaultfd),
     ("io-uring", "makes calls that a filter does not see", io_uring),
+    ("huge-pages", "takes memory that no limit counts", huge_pages),
     ("kexec", "loads another kernel", kexec),
     ("modules", "loads and removes modules", modules),
     ("io-ports", "talks to hardware", io_ports),
@@ -262,6 +263,21 @@ fn io_uring(_: &World, tried: &mut Tried) {
     tried.reaches("enter", call(libc::SYS_io_uring_enter, args), &[libc::EBADF]);
     let args = &mut [Arg::N(-1), Arg::N(0), Arg::N(0), Arg::N(0)];
     tried.reaches("register", call(libc::SYS_io_uring_register, args), &[libc::EBADF, libc::EINVAL]);
+}
+
+/// The kernel sets huge pages aside for whoever asks first, and counts them as nobody's memory.
+fn huge_pages(_: &World, tried: &mut Tried) {
+    let name = c"huge";
+    tried.way(
+        "file",
+        open_by(libc::SYS_memfd_create, &mut [Arg::S(name), Arg::N(libc::MFD_HUGETLB.into())])
+            .map(|_| "open"),
+    );
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
+    let args = &mut [Arg::N(0), Arg::N(2 << 20), Arg::N(3), Arg::N(flags.into()), Arg::N(-1), Arg::N(0)];
+    tried.way("mapping", call(libc::SYS_mmap, args));
+    let flags = libc::IPC_CREAT | libc::SHM_HUGETLB | 0o600;
+    tried.way("segment", call(libc::SYS_shmget, &mut [Arg::N(0), Arg::N(2 << 20), Arg::N(flags.into())]));
 }
 
 fn kexec(_: &World, tried: &mut Tried) {

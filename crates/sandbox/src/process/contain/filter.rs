@@ -225,11 +225,32 @@ pub(super) fn program(sockets: Sockets, around: Around) -> Vec<sock_filter> {
             allow(),
         ]);
     }
+    list.extend(huge_pages());
     list.extend(controls());
     list.extend(families(sockets));
     list.extend(modes());
     list.push(allow());
     list
+}
+
+/// Denies memory in huge pages. The kernel has few of them and counts them as nobody's memory. The answer is that of a
+/// machine that has none.
+fn huge_pages() -> Vec<sock_filter> {
+    let calls: &[(c_long, u32, i32)] = &[
+        (libc::SYS_mmap, 3, libc::MAP_HUGETLB),
+        (libc::SYS_memfd_create, 1, libc::MFD_HUGETLB.cast_signed()),
+        (libc::SYS_shmget, 2, libc::SHM_HUGETLB),
+    ];
+    let check = |(call, index, flag): &(c_long, u32, i32)| {
+        [
+            only_if(number(*call), 4),
+            load(argument(*index)),
+            jump(BPF_JMP | BPF_JSET | BPF_K, flag.cast_unsigned(), 0, 1),
+            refuse(libc::ENOMEM),
+            give(libc::SECCOMP_RET_ALLOW),
+        ]
+    };
+    calls.iter().flat_map(check).collect()
 }
 
 /// Denies operations on devices and files.

@@ -30,6 +30,9 @@ const CLOSELY: u32 = 50;
 /// The number of new files of any size that counts as a full disk: many more than a large project with dependencies
 /// has.
 const MOST_FILES: u64 = 4_000_000;
+/// What a program leaves of the free bytes and files of a disk, or half of them, whichever is less. Other programs
+/// use it too, and acquit's store is on it.
+const LEFT_FREE: (u64, u64) = (1 << 30, 100_000);
 
 /// New sockets since the start before their buffers are measured.
 const FEW_SOCKETS: u64 = 256;
@@ -67,6 +70,8 @@ struct Disk {
     folders: Vec<OwnedFd>,
     free: u64,
     files: u64,
+    /// By how many bytes and files the directories may grow.
+    most: (u64, u64),
     /// Usage of the directories at the first close check, minus what the disk lost since the start. This is other
     /// programs' data, which may exceed what this program may add. Measuring it earlier would delay every start.
     before: Option<(u64, u64)>,
@@ -103,6 +108,7 @@ impl Usage {
                 folders: Vec::new(),
                 free,
                 files,
+                most: most(policy.resources.disk, free, files),
                 before: None,
             });
             disk.devices.insert(outside.st_dev);
@@ -175,9 +181,11 @@ impl Usage {
     fn look_at_disks(&mut self) -> Result<(), Excess> {
         let began = Instant::now();
         let closely = began >= self.disks_due;
-        let limits = self.limits;
-        if self.disks.values_mut().any(|disk| disk.is_overfull(&limits, closely, self.sockets)) {
-            return Err(Excess::Disk { limit: limits.disk });
+        let sockets = self.sockets;
+        if let Some(disk) =
+            self.disks.values_mut().find_map(|disk| disk.is_overfull(closely, sockets).then_some(disk))
+        {
+            return Err(Excess::Disk { limit: disk.most.0 });
         }
         if closely {
             self.disks_due = Instant::now() + (began.elapsed() * CLOSELY).max(RARELY);
@@ -190,13 +198,14 @@ impl Disk {
     /// Returns whether the program used too much. Measures its directories if a close check is due, or if the disk,
     /// which others use too, lost that much. A program with files that cannot be measured is held responsible for
     /// that loss.
-    fn is_overfull(&mut self, limits: &Resources, closely: bool, sockets: (Sockets, u64)) -> bool {
+    fn is_overfull(&mut self, closely: bool, sockets: (Sockets, u64)) -> bool {
+        let (most_bytes, most_files) = self.most;
         let Some((free, files)) = self.folders.first().and_then(free) else { return false };
         let lost = (self.free.saturating_sub(free), self.files.saturating_sub(files));
-        if !closely && lost.0 <= limits.disk && lost.1 <= MOST_FILES {
+        if !closely && lost.0 <= most_bytes && lost.1 <= most_files {
             return false;
         }
-        if lost.0 > limits.disk {
+        if lost.0 > most_bytes {
             let hoard = Hoard::look(sockets.0, sockets.1);
             if hoard.hides_files || hoard.in_flight > 0 {
                 return true;
@@ -208,14 +217,24 @@ impl Disk {
         }
         let (bytes, files) =
             *self.before.get_or_insert((used.0.saturating_sub(lost.0), used.1.saturating_sub(lost.1)));
-        used.0.saturating_sub(bytes) > limits.disk || used.1.saturating_sub(files) > MOST_FILES
+        used.0.saturating_sub(bytes) > most_bytes || used.1.saturating_sub(files) > most_files
     }
+}
+
+/// Returns by how many bytes and files a program may grow its directories on a disk.
+fn most(limit: u64, free: u64, files: u64) -> (u64, u64) {
+    let usable = |free: u64, left: u64| free - left.min(free / 2);
+    // Some file systems have no fixed number of files, and say that there are none.
+    let files = if files == 0 { MOST_FILES } else { MOST_FILES.min(usable(files, LEFT_FREE.1)) };
+    (limit.min(usable(free, LEFT_FREE.0)), files)
 }
 
 /// Returns the free bytes and files on a directory's file system.
 fn free(folder: &OwnedFd) -> Option<(u64, u64)> {
     let stat = rustix::fs::fstatvfs(folder).ok()?;
-    Some((stat.f_bfree.saturating_mul(stat.f_frsize), stat.f_ffree))
+    // Some file systems do not say how large they are.
+    let bytes = if stat.f_blocks == 0 { u64::MAX } else { stat.f_bavail.saturating_mul(stat.f_frsize) };
+    Some((bytes, stat.f_favail))
 }
 
 /// Adds the disk usage and the number of files below a directory.
@@ -311,4 +330,18 @@ fn shared() -> u64 {
 /// Returns the bytes used in a tmpfs.
 fn used(folder: &Path) -> u64 {
     rustix::fs::statvfs(folder).map_or(0, |stat| (stat.f_blocks - stat.f_bfree) * stat.f_frsize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_leaves_some_of_the_disk_to_others() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(most(20 * GIB, 500 * GIB, 9_000_000), (20 * GIB, MOST_FILES));
+        assert_eq!(most(20 * GIB, 15 * GIB, 1_000_000), (14 * GIB, 900_000));
+        assert_eq!(most(20 * GIB, GIB, 1_000), (GIB / 2, 500));
+        assert_eq!(most(20 * GIB, 0, 0), (0, MOST_FILES));
+    }
 }
