@@ -30,8 +30,9 @@ pub mod kind {
     /// Other tasks must be merged first. This is not a failure, and no process waits meanwhile. Bounded, because a
     /// queue that never moves needs a person. With the delays in between, it lasts for a working day.
     pub const QUEUE: &str = "queue";
-    /// The harness died. It is not the fault of the agent or the work, so it spends no other retries. Bounded all the
-    /// same, because a leg that kills its harness every time would otherwise repeat all night.
+    /// The harness died, or something killed a gate from outside. It is not the fault of the agent or the work, so it
+    /// spends no other retries. Bounded all the same, because a leg that kills its harness every time would otherwise
+    /// repeat all night.
     pub const LOST: &str = "lost";
 
     /// The login's usage limit at the model's provider is reached until it resets. This is not a failure, so it spends

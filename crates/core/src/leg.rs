@@ -159,15 +159,15 @@ pub enum Ending {
         /// Description: the branch and the files.
         reason: String,
     },
-    /// The model's provider or the forge accepted no more work. This is nobody's failure; the next leg continues where
-    /// this one stopped.
+    /// The model's provider or the forge accepted no more work, or something killed a gate from outside. This is
+    /// nobody's failure; the next leg continues where this one stopped.
     Held {
-        /// Budget it spends, so that waiting cannot go on forever: [`crate::failure::kind::USAGE`], `OVERLOAD` or
-        /// `FORGE`.
+        /// Budget it spends, so that waiting cannot go on forever: [`crate::failure::kind::USAGE`], `OVERLOAD`, `FORGE`,
+        /// `CONFLICT`, `QUEUE` or `LOST`.
         kind: Name,
         /// Delay of the next leg.
         wait: Span,
-        /// The provider's message.
+        /// The provider's message, or what was killed.
         reason: String,
     },
 }
@@ -212,6 +212,7 @@ impl Ending {
             Self::TimedOut { reason } | Self::Conflict { reason, .. } => Some(reason.clone()),
             Self::Cancelled => Some("cancelled".to_owned()),
             Self::Lost { why } => Some(format!("harness lost: {why}")),
+            Self::Held { kind, reason, .. } if *kind == *kind::LOST => Some(reason.clone()),
             Self::Held { kind, wait, reason } => {
                 let whom = match kind.as_str() {
                     kind::FORGE => "the forge",

@@ -149,18 +149,16 @@ fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehe
     let told = told(store, id)?;
     let mut problems = Vec::new();
     let failed = task.past.last().and_then(|past| match &past.ending {
-        Ending::Failed { reason, .. } => Some(reason.clone()),
+        Ending::Failed { reason, .. } => Some(problem::of_setup(config, reason, &told)),
+        Ending::Held { reason, .. } => Some(problem::no_result(reason)),
         Ending::TimedOut { .. }
         | Ending::Passed { .. }
         | Ending::Rejected { .. }
         | Ending::Cancelled
         | Ending::Lost { .. }
-        | Ending::Conflict { .. }
-        | Ending::Held { .. } => None,
+        | Ending::Conflict { .. } => None,
     });
-    if let Some(reason) = failed {
-        problems.push(problem::of_setup(config, &reason, &told));
-    }
+    problems.extend(failed);
     for verdict in told.verdicts.iter().filter(|verdict| !verdict.passed) {
         let Some(gate) = gates.iter().find(|gate| gate.name == verdict.gate) else { continue };
         if gate.severity == Severity::Error {

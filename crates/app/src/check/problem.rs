@@ -91,6 +91,19 @@ pub(crate) fn of_machine(lacking: Lacking, accept: &str) -> Problem {
     }
 }
 
+/// A gate or setup was killed from outside, again and again, so nothing is known.
+pub(crate) fn no_result(reason: &str) -> Problem {
+    Problem {
+        place: Place::Setup,
+        what: "the gates did not run to their end".to_owned(),
+        said: telling(reason),
+        advice: Some("see in the log of the machine what killed it: often memory ran out".to_owned()),
+        mends: Vec::new(),
+        missing: None,
+        unrecognised: false,
+    }
+}
+
 /// Explains why setup failed.
 pub(crate) fn of_setup(config: &Config, reason: &str, told: &Told) -> Problem {
     let mut problem = Problem {

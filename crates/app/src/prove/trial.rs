@@ -135,14 +135,10 @@ fn log_of(verdict: &Verdict, keep: Option<&Path>, round: u64) -> Result<Option<L
 /// Returns why a round ended before all gates ran.
 fn stopped(task: &Task) -> Option<String> {
     task.past.last().and_then(|past| match &past.ending {
-        Ending::Failed { reason, .. } => Some(reason.clone()),
+        Ending::Failed { reason, .. } | Ending::Held { reason, .. } => Some(reason.clone()),
         Ending::TimedOut { .. } => Some("the time for it is over".to_owned()),
         Ending::Lost { .. } => Some("the process that ran the gates died".to_owned()),
-        Ending::Passed { .. }
-        | Ending::Rejected { .. }
-        | Ending::Cancelled
-        | Ending::Conflict { .. }
-        | Ending::Held { .. } => None,
+        Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled | Ending::Conflict { .. } => None,
     })
 }
 

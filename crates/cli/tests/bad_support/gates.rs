@@ -21,7 +21,6 @@ fn a_gate_that_does_not_come_to_a_verdict_rejects_with_the_reason() {
             "`echo begun; sleep 1000`: timed out after 1s",
         ),
         ("run = \"cat; exit 1\"", "`cat; exit 1`: exit 1; it printed nothing"),
-        ("run = \"kill -9 $$\"", "`kill -9 $$`: ended by signal 9; it printed nothing"),
     ];
     for (toml, says) in cases {
         let bench = gate(toml);
@@ -32,6 +31,18 @@ fn a_gate_that_does_not_come_to_a_verdict_rejects_with_the_reason() {
             "{toml}: it was delivered"
         );
     }
+}
+
+#[test]
+fn a_gate_that_is_always_killed_gives_no_verdict_and_a_person_is_asked() {
+    let bench = gate("run = \"kill -9 $$\"");
+    bench
+        .run_to(3)
+        .says("`check` was killed, and not by acquit (ended by signal 9): running it again")
+        .says("`check` was killed, and not by acquit (ended by signal 9), so there is no result")
+        .says("the budget for lost (");
+    let verdicts = bench.acquit(&["logs", "T-1", "--all", "--json"]).must(0).out;
+    assert!(!verdicts.contains("\"verdict\""), "{verdicts}");
 }
 
 #[test]

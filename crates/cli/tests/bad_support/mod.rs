@@ -41,6 +41,7 @@ outcome = 0
 limit = 0
 nothing = 0
 harness = 0
+lost = 0
 gate = 0
 
 [stages.code]

@@ -5,11 +5,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use acquit_core::leg::Ending;
 use acquit_core::task::Task;
 use rustix::process::Signal;
 
 use crate::common::processes::marked;
-use crate::common::{Sandbox, read, side_by_side, until};
+use crate::common::{Sandbox, read, side_by_side, until, until_file};
 
 const WORKFLOW: &str = r#"
 budgets = { lost = 100, harness = 100 }
@@ -178,4 +179,48 @@ fn half_a_file_that_a_killed_run_wrote_is_written_again() {
     fs::create_dir_all(&two).unwrap();
     fs::write(two.join("policy-sender.json"), &whole[..whole.len() / 2]).unwrap();
     sandbox.acquit(&["run", "T-2"]).must(0);
+}
+
+/// Whom a kill meets: the program that the gate's shell started, or the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whom {
+    Program,
+    Shell,
+}
+
+/// Runs a task whose gate is killed once by SIGKILL. The gate waits only in its first run.
+fn gate_killed(settings: &str, whom: Whom) -> Sandbox {
+    let gate = format!(
+        "[gates.there]\nrun = \"test -e @ROOT@/begun || {{ touch @ROOT@/begun; sleep 600; }} && test -e log.txt\"\n{settings}\n"
+    );
+    let workflow =
+        WORKFLOW.replace("[gates.there]\nrun = \"test -e log.txt\"\n", &gate).replace("\nbudgets", "\n#");
+    let sandbox = Sandbox::scripted(&workflow, SCRIPT);
+    let run = sandbox.start(&["run", "One"]);
+    until_file(&sandbox.place("begun"));
+    let root = sandbox.place("").to_string_lossy().into_owned();
+    let (pid, _) = until("the gate sleeps", || {
+        marked(&root).into_iter().find(|(_, line)| match whom {
+            Whom::Program => line.starts_with("sleep 600"),
+            Whom::Shell => line.starts_with("sh -c test -e") || line.starts_with("/bin/sh -c test -e"),
+        })
+    });
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    run.wait().must(0).says("`there` was killed, and not by acquit");
+    sandbox
+}
+
+#[test]
+fn a_gate_that_is_killed_runs_again_and_blames_nobody() {
+    let cases = [("", Whom::Program), ("", Whom::Shell), ("parallel = true", Whom::Shell)];
+    side_by_side(&cases, |&(settings, whom)| {
+        let sandbox = gate_killed(settings, whom);
+        let task = sandbox.task();
+        let all_passed = task.past.iter().all(|past| matches!(past.ending, Ending::Passed { .. }));
+        assert!(all_passed && task.past.len() == 2, "{settings} {whom:?}: {:?}", sandbox.endings());
+        assert!(task.spent.is_empty(), "{settings} {whom:?}: {:?}", task.spent);
+        // The agent worked once.
+        assert_eq!(sandbox.repo.git(&["show", "acquit/one-T-1:log.txt"]), "work");
+    });
 }

@@ -12,8 +12,8 @@ use super::sides::Doings;
 use super::static_checks::add;
 use super::suite::Spent;
 use super::too_large::is_too_large;
-use super::{Case, Judge, conclude, distill, reports};
-use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
+use super::{Case, Judge, conclude, distill, killed, reports};
+use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree};
 use crate::workspace::{Around, LockedWorkspace};
 
 impl Judge for Coverage {
@@ -179,9 +179,8 @@ impl<'a> Measure<'a> {
         report: &Report,
     ) -> Result<Ran, LegAbort> {
         self.name_judges(job)?;
-        reports::clear(&self.working_tree, report);
         let wanted = Wanted::of(job, self.gate, self.gate.name.as_str(), line);
-        let ran = command(ctx, job, &self.working_tree, &wanted)?;
+        let ran = killed::run(ctx, job, &self.working_tree, &wanted, Some(report))?;
         self.spent.add(&ran);
         Ok(ran)
     }

@@ -13,6 +13,7 @@ mod baseline;
 mod cache;
 mod distill;
 mod earlier;
+mod killed;
 mod loosened;
 mod metrics;
 mod neighbours;

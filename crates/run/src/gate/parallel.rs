@@ -8,7 +8,7 @@ use acquit_core::gate::{Check, Gate, Severity, Verdict};
 use acquit_core::workflow::Stop;
 
 use super::plain;
-use crate::leg::{Job, LegAbort, LegContext, Ran, Running, Started, WorkingTree};
+use crate::leg::{Job, LegAbort, LegContext, Ran, Running, Started, WorkingTree, is_killed};
 use crate::process::{Ended, Exit, Next};
 use crate::workspace::LockedWorkspace;
 
@@ -42,8 +42,8 @@ pub(super) fn run<'g>(
     let mut stopped = false;
     let mut over = |index: usize, ended: &Ended| {
         let gate = places.get(index).and_then(|place| prepared.get(*place)).map(|one| one.gate);
-        let rejects =
-            ended.exit != Exit::Code(0) && gate.is_some_and(|gate| gate.severity == Severity::Error);
+        let fails = ended.exit != Exit::Code(0) && !is_killed(ended.exit);
+        let rejects = fails && gate.is_some_and(|gate| gate.severity == Severity::Error);
         stopped |= rejects && job.stage.stop == Stop::AtFirst;
         if stopped { Next::Stop } else { Next::Continue }
     };
@@ -58,6 +58,11 @@ pub(super) fn run<'g>(
         if stopped && ran.cancelled {
             continue;
         }
+        let ran = if ran.killed {
+            plain::again(ctx, job, one.gate, one.settings, (&one.working_tree, &ran))?
+        } else {
+            ran
+        };
         verdicts.push((one.gate, plain::judge(job, one.gate, one.settings, &ran, &one.working_tree)));
     }
     Ok(verdicts)

@@ -6,19 +6,14 @@ use acquit_core::gate::{Command, Evidence, Format, Gate, Place, Report, Verdict,
 use acquit_core::ids::Name;
 use acquit_core::results::{Results, sarif};
 
-use super::{Case, Judge, distill, reports, verdict};
-use crate::leg::{
-    Job, LegAbort, LegContext, Ran, Started, Wanted, WorkingTree, command, start as start_command,
-};
+use super::{Case, Judge, distill, killed, reports, verdict};
+use crate::leg::{Job, LegAbort, LegContext, Ran, Started, Wanted, WorkingTree, start as start_command};
 
 impl Judge for Plain {
     fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
         let Case { ctx, job, gate, workspace, .. } = case;
         let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
-        if let Some(report) = &self.report {
-            reports::clear(&working_tree, report);
-        }
-        let ran = command(ctx, job, &working_tree, &wanted(job, gate, self))?;
+        let ran = killed::run(ctx, job, &working_tree, &wanted(job, gate, self), self.report.as_ref())?;
         Ok(judge(job, gate, self, &ran, &working_tree))
     }
 }
@@ -35,6 +30,20 @@ pub(super) fn start(
         reports::clear(working_tree, report);
     }
     start_command(ctx, job, working_tree, &wanted(job, gate, plain))
+}
+
+/// Runs it again in its tree, because it was killed.
+pub(super) fn again(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    plain: &Plain,
+    (working_tree, killed): (&WorkingTree, &Ran),
+) -> Result<Ran, LegAbort> {
+    if let Some(report) = &plain.report {
+        reports::clear(working_tree, report);
+    }
+    killed::again(ctx, job, working_tree, &wanted(job, gate, plain), killed)
 }
 
 /// Judges how it ended.

@@ -7,8 +7,8 @@ use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight, rule};
 use acquit_core::proof::{reproduced, reproduced_by_exit, unlike, without_files};
 
 use super::suite::{Spent, Suite};
-use super::{Case, Judge, baseline, conclude, origin, tdd};
-use crate::leg::{Job, LegAbort, LegContext, Wanted, WorkingTree, command, setup_aside};
+use super::{Case, Judge, baseline, conclude, killed, origin, tdd};
+use crate::leg::{Job, LegAbort, LegContext, Wanted, WorkingTree, setup_aside};
 use crate::workspace::{LockedWorkspace, Scratch};
 
 /// Number of runs in which the tests must be red. With an occasional failure, it is impossible to see whether the
@@ -99,7 +99,7 @@ impl Trial<'_> {
         let Self { job, gate, settings, scratch, .. } = self;
         let name = format!("{}-{phase}", gate.name);
         let wanted = Wanted::of(job, gate, &name, &settings.run);
-        let ran = command(ctx, job, &WorkingTree::of_scratch(scratch), &wanted)?;
+        let ran = killed::run(ctx, job, &WorkingTree::of_scratch(scratch), &wanted, None)?;
         spent.add(&ran);
         Ok((!ran.passed).then(|| ran.why().to_owned()))
     }

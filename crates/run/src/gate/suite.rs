@@ -10,9 +10,9 @@ use acquit_core::results::Results;
 use acquit_core::time::Span;
 
 use super::runs::{Commands, Once, Runs};
-use super::{distill, origin, reports};
+use super::{distill, killed, origin, reports};
 use crate::git::CommitId;
-use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
+use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree};
 use crate::workspace::LockedWorkspace;
 
 /// Maximum size of a command's output to read for the reason why something is missing.
@@ -195,7 +195,6 @@ impl<'a> Suite<'a> {
         working_tree: &WorkingTree,
         phase: &str,
     ) -> Result<(Results, Ran), LegAbort> {
-        reports::clear(working_tree, self.report);
         let ran = self.command(ctx, job, working_tree, phase, self.run)?;
         let mut results = Results::default();
         for text in reports::read(working_tree, self.report, &ran).unwrap_or_default() {
@@ -220,7 +219,7 @@ impl<'a> Suite<'a> {
         line: &Command,
     ) -> Result<Ran, LegAbort> {
         let name = format!("{}-{phase}", self.gate.name);
-        command(ctx, job, working_tree, &Wanted::of(job, self.gate, &name, line))
+        killed::run(ctx, job, working_tree, &Wanted::of(job, self.gate, &name, line), Some(self.report))
     }
 }
 

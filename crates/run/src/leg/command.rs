@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use acquit_core::failure::kind;
 use acquit_core::gate::{Command, Gate, Stopped};
+use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
+use rustix::process::Signal;
 
 use super::{GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, chain, span};
 use crate::agent;
@@ -18,6 +21,9 @@ pub(crate) const REPORTS: &str = "ACQUIT_REPORTS";
 
 /// Default output limit. A gate without its own limit that prints more is in a loop.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// Delay of a leg whose gate or setup was killed. The machine may be out of memory for a while.
+const KILLED_DELAY: Duration = Duration::from_secs(30);
 
 /// Result of a command.
 pub(crate) struct Ran {
@@ -35,6 +41,9 @@ pub(crate) struct Ran {
     pub(crate) timed_out: bool,
     /// Whether it was cancelled.
     pub(crate) cancelled: bool,
+    /// Whether something other than acquit killed it: the kernel when memory ran out, a shutdown, a person. That says nothing about
+    /// the work.
+    pub(crate) killed: bool,
     /// Duration.
     pub(crate) took: Span,
     /// Path of its output.
@@ -67,6 +76,7 @@ impl Default for Ran {
             missing: None,
             timed_out: false,
             cancelled: false,
+            killed: false,
             took: Span::from(0),
             log: PathBuf::new(),
             connections: Vec::new(),
@@ -274,6 +284,27 @@ fn cut_short(exit: Exit) -> Option<CutShort> {
     Some(CutShort { by, words })
 }
 
+/// Returns whether a program was killed from outside. A shell reports a command of its own that was killed with SIGKILL as exit code
+/// 137. Other signals come from mistakes of programs.
+pub(crate) fn is_killed(exit: Exit) -> bool {
+    let signals = [Signal::KILL, Signal::TERM].map(Signal::as_raw);
+    match exit {
+        Exit::Signal(signal) => signals.contains(&signal),
+        Exit::Code(code) => code == 128 + Signal::KILL.as_raw(),
+        Exit::TimedOut { .. }
+        | Exit::Idle { .. }
+        | Exit::OutputLimit { .. }
+        | Exit::Cancelled
+        | Exit::Excess(_) => false,
+    }
+}
+
+/// Ends a leg whose command was killed again: nothing is known about the work.
+pub(crate) fn killed_again(name: &str, ran: &Ran) -> LegAbort {
+    let reason = format!("`{name}` was killed, and not by acquit ({}), so there is no result", ran.ended);
+    LegAbort::Leg(Ending::Held { kind: Name::literal(kind::LOST), wait: span(KILLED_DELAY), reason })
+}
+
 fn ran(ended: &Ended, log: PathBuf, connections: Vec<crate::network::Connection>) -> Ran {
     Ran {
         passed: ended.exit == Exit::Code(0),
@@ -283,6 +314,7 @@ fn ran(ended: &Ended, log: PathBuf, connections: Vec<crate::network::Connection>
         missing: None,
         timed_out: matches!(ended.exit, Exit::TimedOut { .. } | Exit::Idle { .. }),
         cancelled: ended.exit == Exit::Cancelled,
+        killed: is_killed(ended.exit),
         took: span(ended.duration),
         log,
         connections,

@@ -40,7 +40,9 @@ use self::upstream::Upstream;
 use crate::git::{CommitId, Source};
 use crate::runtime::Runtime;
 pub(crate) use acquit_core::failure::chain;
-pub(crate) use command::{REPORTS, Ran, Reports, Running, Started, Wanted, command, start};
+pub(crate) use command::{
+    REPORTS, Ran, Reports, Running, Started, Wanted, command, is_killed, killed_again, start,
+};
 pub(crate) use context::LegContext;
 pub(crate) use outline::ask;
 pub(crate) use program_sandbox::{ProgramSandbox, Who};

@@ -21,7 +21,7 @@ use super::blocked_connections::of_setup;
 use super::copies::Copies;
 use super::manifest;
 use super::{Job, LegAbort, LegContext, WorkingTree};
-use super::{Reports, Wanted, command};
+use super::{Reports, Wanted, command, killed_again};
 use crate::git::CommitId;
 use crate::layers::{Found, Layer, Making, Place, keep_caches};
 use crate::network::{Connection, Verdict};
@@ -315,6 +315,9 @@ fn run(
     let ran = command(ctx, job, working_tree, &wanted)?;
     if ran.passed {
         return Ok(ran.connections);
+    }
+    if ran.killed {
+        return Err(killed_again(name, &ran));
     }
     if ran.timed_out {
         ctx.note(Body::Notice {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acquit_core::leg::{Ending, Purpose};
+use acquit_core::leg::Ending;
 use acquit_core::task::Task;
 use acquit_testkit::history::History;
 
@@ -35,8 +35,7 @@ fn ends(fleet: &Fleet<'_>, tasks: u32) {
     assert_eq!(active, 0, "legs are left");
 }
 
-/// Returns how many legs were lost, and the lines that each task's agents have written: one for each stage, and one more
-/// where a gate was killed, because an agent goes on from work that was rejected. No agent runs where gates alone run again.
+/// Returns how many legs were lost, and the lines that each task's agents have written: one for each stage.
 fn legs(fleet: &Fleet<'_>, tasks: u32) -> (usize, Vec<String>) {
     let rows = fleet.pair.client().query("select body from tasks order by id", &[]).expect("tasks");
     assert_eq!(rows.len(), tasks as usize);
@@ -47,19 +46,14 @@ fn legs(fleet: &Fleet<'_>, tasks: u32) -> (usize, Vec<String>) {
         let (mut stages, mut written) = (Vec::new(), Vec::new());
         let mut cost = 0;
         for past in &task.past {
-            let wrote = !matches!(past.entry.purpose, Purpose::Recheck { .. });
             match &past.ending {
                 Ending::Lost { .. } => lost += 1,
-                // It waited for the merge queue.
+                // It waited for the merge queue, or its gate was killed twice.
                 Ending::Held { .. } => {}
                 Ending::Passed { outcome } => {
                     stages.push(format!("{} {}", past.entry.stage, outcome.name));
-                    written.extend(wrote.then_some(past.entry.stage.as_str()));
+                    written.push(past.entry.stage.as_str());
                     cost += past.usage.cost_micros.unwrap_or(0);
-                }
-                // Its gate was killed.
-                Ending::Rejected { .. } if fleet.kills => {
-                    written.extend(wrote.then_some(past.entry.stage.as_str()));
                 }
                 // Its agent was killed.
                 Ending::Failed { .. } if fleet.kills => {}
@@ -69,7 +63,7 @@ fn legs(fleet: &Fleet<'_>, tasks: u32) -> (usize, Vec<String>) {
         assert_eq!(stages, ["write pr_ready", "extend pr_ready", "merge done"], "{}", task.id());
         let costs: Vec<u64> = task.past.iter().map(|past| past.usage.cost_micros.unwrap_or(0)).collect();
         assert!(costs.iter().all(|cost| *cost <= COST), "{}: a leg was paid for twice: {costs:?}", task.id());
-        // Where a gate was killed, the attempt that was paid for is one that failed.
+        // Where an agent was killed, or a gate twice, the attempt that was paid for is one that did not count.
         assert!(
             cost == 2 * COST || fleet.kills,
             "{} cost something else than its stages: {costs:?}",
