@@ -17,6 +17,8 @@ mod flows;
 mod injection;
 #[path = "live/kit.rs"]
 mod kit;
+#[path = "workflows/limits.rs"]
+mod limits;
 #[path = "workflows/live.rs"]
 mod live;
 #[path = "workflows/night.rs"]

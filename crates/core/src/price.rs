@@ -54,6 +54,11 @@ pub fn cost(usage: &Usage, own: &Prices, of: Of) -> Option<u64> {
     price.cost(usage)
 }
 
+/// Returns whether a model has a price.
+pub fn is_known(model: &str, own: &Prices) -> bool {
+    own.contains_key(model) || own.contains_key(plain(model)) || table::find(plain(model)).is_some()
+}
+
 /// Formats an amount in dollars and cents.
 pub fn dollars(micros: u64) -> String {
     let cents = micros.saturating_add(5_000) / 10_000;

@@ -1,6 +1,7 @@
 //! A summary of an agent's output for the harness itself, independent of what the store keeps.
 
 mod steps;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,8 @@ use acquit_core::time::Timestamp;
 use serde_json::Value;
 
 use steps::Steps;
+pub use turns::Shown;
+use turns::Turns;
 
 /// Amount of an agent's last output to keep for outcome markers: the largest payload and the text around it.
 const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
@@ -42,6 +45,8 @@ pub struct TurnSummary {
     pub unknown: BTreeMap<String, u64>,
     /// Its last tool uses.
     pub(crate) steps: Steps,
+    /// Its calls of the model.
+    pub(crate) turns: Turns,
     last_words: String,
 }
 
@@ -78,6 +83,7 @@ impl TurnSummary {
     /// Updates the summary with an event.
     pub fn heed(&mut self, said: &AgentEvent) {
         self.steps.heed(said);
+        self.turns.heed(said);
         match said {
             AgentEvent::Usage(usage) => {
                 self.usage.add(usage);

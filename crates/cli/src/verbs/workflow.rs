@@ -16,6 +16,7 @@ use acquit_app::Error;
 use acquit_app::init::{self, Overwrite};
 use acquit_app::project::{Asked, FOLDER, Known, Origin, Project};
 use acquit_app::{serve, shipped};
+use acquit_run::agent;
 
 /// Runs one of the commands.
 pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
@@ -105,7 +106,8 @@ fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
     for known in &known {
         let Ok(workflow) = &known.read else { continue };
         project.check_stages(workflow)?;
-        let unheld = acquit_run::agent::tools::unheld(workflow, &project.config).into_iter();
+        let tools = agent::tools::unheld(workflow, &project.config).into_iter();
+        let unheld = tools.chain(agent::limits::unheld(workflow, &project.config));
         warnings.extend(unheld.map(|warning| format!("workflow `{}`, {warning}", known.name)));
     }
     found(cli, &checked, Vec::new(), &warnings)

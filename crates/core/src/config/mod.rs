@@ -250,7 +250,7 @@ pub struct Agent {
     /// Model names or aliases for the tiers of agent definitions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tiers: BTreeMap<Tier, String>,
-    /// Maximum number of model turns in a leg, if the agent supports a limit.
+    /// Maximum number of model turns in a leg.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
     /// Who pays; `None` accepts what the agent finds.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use acquit_core::agent::AgentEvent;
 use acquit_core::gate::Command;
 
-use super::{Error, Launch, Parser, Tells, Wanted, program};
+use super::{Error, Launch, Parser, Shown, Tells, Wanted, program};
 use crate::acp::{Settings, VERB};
 
 /// Starts the client with its settings and the command of the agent.
@@ -28,6 +28,10 @@ pub(super) struct Lines;
 impl Parser for Lines {
     fn tells(&self) -> Tells {
         Tells::Its
+    }
+
+    fn turns(&self) -> Shown {
+        Shown::ByResults
     }
 
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {

@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::Word;
-use super::product::{Facts, Holds, Support, Supports, Version};
+use super::product::{AT_THE_END, Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, minus};
 use super::tools::Hold;
-use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+use super::{Hearing, Launch, Parser, Server, Shown, Tells, Wanted, json};
 use crate::model_failure::{self, ModelFailure, Then};
 
 pub(super) const FACTS: Facts = Facts {
@@ -46,9 +46,9 @@ pub(super) const FACTS: Facts = Facts {
         structured: Support::Yes,
         tools: Support::Yes,
         tool_events: Support::Yes,
-        usage: Support::Partly("at the end of a turn"),
+        usage: Support::Partly(AT_THE_END),
         cost: Support::No,
-        turns: Support::No,
+        turns: Support::Partly("counted by acquit"),
         limits: Support::Partly("as a length of time"),
         ending: Support::Yes,
     },
@@ -333,6 +333,10 @@ fn answer(item: &Item<'_>, ok: bool) -> AgentEvent {
 impl Parser for Lines {
     fn tells(&self) -> Tells {
         Tells::Its
+    }
+
+    fn turns(&self) -> Shown {
+        Shown::ByResults
     }
 
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {

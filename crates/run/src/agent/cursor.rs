@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::json::Word;
 use super::product::{Facts, Holds, Support, Supports, Version};
 use super::tools::Hold;
-use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+use super::{Hearing, Launch, Parser, Shown, Tells, Wanted, json};
 use crate::model_failure;
 
 pub(super) const FACTS: Facts = Facts {
@@ -41,7 +41,7 @@ pub(super) const FACTS: Facts = Facts {
         tool_events: Support::Yes,
         usage: Support::No,
         cost: Support::No,
-        turns: Support::No,
+        turns: Support::Partly("counted by acquit"),
         limits: Support::No,
         ending: Support::Yes,
     },
@@ -189,6 +189,10 @@ fn call(record: &Record<'_>, subtype: &str, said: &mut Vec<AgentEvent>) {
 impl Parser for Lines {
     fn tells(&self) -> Tells {
         Tells::Its
+    }
+
+    fn turns(&self) -> Shown {
+        Shown::ByResults
     }
 
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {

@@ -18,7 +18,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::json::Word;
-use super::product::{Bad, DOTENV, Facts, Holds, Support, Supports, Version, has_variable};
+use super::product::{AT_THE_END, Bad, DOTENV, Facts, Holds, Support, Supports, Version, has_variable};
 use super::spend::Spend;
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
@@ -49,7 +49,7 @@ pub(super) const FACTS: Facts = Facts {
         structured: Support::No,
         tools: Support::Yes,
         tool_events: Support::Yes,
-        usage: Support::Partly("at the end of a turn"),
+        usage: Support::Partly(AT_THE_END),
         cost: Support::No,
         turns: Support::Yes,
         limits: Support::No,

@@ -21,6 +21,7 @@ use acquit_core::workflow::Mode;
 use serde_json::Value;
 
 use crate::runtime::Runtime;
+use crate::turn_summary::Shown;
 
 mod acp;
 mod aider;
@@ -32,6 +33,7 @@ mod cursor;
 pub mod discovery;
 mod gemini;
 mod json;
+pub mod limits;
 mod opencode;
 mod pi;
 pub mod product;
@@ -116,6 +118,11 @@ pub trait Parser {
     /// Returns whether the agent reports how its turn ended.
     fn tells(&self) -> Tells {
         Tells::Nothing
+    }
+
+    /// Returns how the output shows the agent's turns, for agents that have no limit of their own.
+    fn turns(&self) -> Shown {
+        Shown::Hidden
     }
 
     /// Parses one line, without its line ending. Never fails or panics, whatever the input.

@@ -24,7 +24,7 @@ use super::json::Word;
 use super::product::{BUN, Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
-use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+use super::{Hearing, Launch, Parser, Server, Shown, Tells, Wanted, json};
 use crate::model_failure::{self, Then};
 
 pub(super) const FACTS: Facts = Facts {
@@ -58,7 +58,7 @@ pub(super) const FACTS: Facts = Facts {
         tool_events: Support::Partly("when they are done"),
         usage: Support::Partly("without the call that names the conversation"),
         cost: Support::Partly("by its own prices"),
-        turns: Support::No,
+        turns: Support::Partly("counted by acquit"),
         limits: Support::Partly("where the provider sends one"),
         ending: Support::Partly("a last step, no record of its own"),
     },
@@ -322,6 +322,10 @@ fn tool(part: &Part<'_>, said: &mut Vec<AgentEvent>) {
 impl Parser for Lines {
     fn tells(&self) -> Tells {
         Tells::Its
+    }
+
+    fn turns(&self) -> Shown {
+        Shown::ByUsage
     }
 
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {

@@ -18,7 +18,7 @@ use super::json::Word;
 use super::product::{BUN, Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
-use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+use super::{Hearing, Launch, Parser, Shown, Tells, Wanted, json};
 use crate::model_failure::{self, ModelFailure, Then};
 
 pub(super) const FACTS: Facts = Facts {
@@ -44,7 +44,7 @@ pub(super) const FACTS: Facts = Facts {
         tool_events: Support::Yes,
         usage: Support::Yes,
         cost: Support::Yes,
-        turns: Support::No,
+        turns: Support::Partly("counted by acquit"),
         limits: Support::No,
         ending: Support::Yes,
     },
@@ -269,6 +269,10 @@ impl Lines {
 impl Parser for Lines {
     fn tells(&self) -> Tells {
         Tells::Its
+    }
+
+    fn turns(&self) -> Shown {
+        Shown::ByUsage
     }
 
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {

@@ -152,6 +152,9 @@ impl Supports {
     }
 }
 
+/// Of an agent that reports its usage when its turn is over, and not before.
+pub(super) const AT_THE_END: &str = "at the end of a turn";
+
 /// Whether an agent supports a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {

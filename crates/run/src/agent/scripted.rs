@@ -5,7 +5,7 @@ use std::path::Path;
 
 use acquit_core::agent::AgentEvent;
 
-use super::{Parser, Server};
+use super::{Parser, Server, Shown};
 
 /// Hidden subcommand of the binary that plays scripts.
 pub const VERB: &str = "scripted-agent";
@@ -21,6 +21,10 @@ pub(super) fn program(helper: &Path, script: &Path, tools: Option<&Server>) -> (
 pub(super) struct Lines;
 
 impl Parser for Lines {
+    fn turns(&self) -> Shown {
+        Shown::ByResults
+    }
+
     fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;

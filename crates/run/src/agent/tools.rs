@@ -10,7 +10,6 @@ use acquit_core::role::Tool;
 use acquit_core::sandbox::Mode as SandboxMode;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work, Workflow};
 
-use super::product::Support;
 use super::{Facts, Wanted};
 
 /// How a tool is withheld from an agent.
@@ -99,31 +98,25 @@ fn refused(mode: Mode, allowed: Option<&[Tool]>, tool: Tool) -> bool {
     looks || allowed.is_some_and(|allowed| !allowed.contains(&tool))
 }
 
-/// Returns a sentence for each restriction of a workflow's stages that only the prompt states.
-pub fn unheld(workflow: &Workflow, config: &Config) -> Vec<String> {
-    let agent_of = |work: &AgentWork| {
+/// Returns the agent stages of a workflow with their agents.
+pub(super) fn agents<'w>(
+    workflow: &'w Workflow,
+    config: &'w Config,
+) -> impl Iterator<Item = (&'w Stage, &'w AgentWork, &'w Name, &'w Agent)> {
+    workflow.stages.iter().filter_map(|stage| {
+        let Work::Agent(work) = &stage.work else { return None };
         let name = work.agent.as_ref().or(config.agent.as_ref())?;
-        Some((name.clone(), config.agents.get(name)?))
-    };
-    let mut warnings = Vec::new();
-    for stage in &workflow.stages {
-        let Work::Agent(work) = &stage.work else { continue };
-        let Some((name, agent)) = agent_of(work) else { continue };
-        warnings.extend(unheld_tools(stage, work, &name, agent));
-        warnings.extend(unheld_commands(stage, work, &name, agent, config.sandbox));
-        warnings.extend(unheld_turns(stage, &name, agent));
-    }
-    warnings
+        Some((stage, work, name, config.agents.get(name)?))
+    })
 }
 
-fn unheld_turns(stage: &Stage, name: &Name, agent: &Agent) -> Option<String> {
-    let counts = match &agent.adapter {
-        Adapter::Product { product } => Facts::of(*product).supports.turns != Support::No,
-        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => false,
+/// Returns a sentence for each restriction of a workflow's stages that only the prompt states.
+pub fn unheld(workflow: &Workflow, config: &Config) -> Vec<String> {
+    let of = |(stage, work, name, agent)| {
+        let tools = unheld_tools(stage, work, name, agent);
+        tools.into_iter().chain(unheld_commands(stage, work, name, agent, config.sandbox))
     };
-    (stage.limits.turns.is_some() && !counts).then(|| {
-        format!("stage `{}`: the agent `{name}` does not count its turns: `turns` has no effect", stage.name)
-    })
+    agents(workflow, config).flat_map(of).collect()
 }
 
 fn unheld_commands(

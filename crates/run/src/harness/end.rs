@@ -64,6 +64,14 @@ pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
             return Some(failed(kind::GUARDRAIL, words));
         }
         Some(Stop::Spent(words)) => return Some(failed(kind::SPENT, words.clone())),
+        Some(Stop::Turns(limit)) => {
+            let reason = format!(
+                "the agent {}: it took all the turns that it has ({limit}); the limit is `turns` of stage {} in the workflow, or of \
+                 the agent",
+                turn.agent, turn.stage
+            );
+            return turn.unanswered(&reason).or(Some(Ending::TimedOut { reason }));
+        }
         Some(Stop::Hopeless) | None => {}
     }
     let ending = by_itself(turn);

@@ -242,6 +242,11 @@ pub(super) fn run(
     let limits = &job.stage.limits;
     let allowance = Allowance::of(ctx, job)?;
     allowance.must_last()?;
+    if allowance.has_caps()
+        && let Some(words) = agent::limits::money(&name, &agent, &job.definition.config)
+    {
+        ctx.notice(Level::Warning, words);
+    }
     let commands = commands(job, &agent, &launch, ctx.runtime, working_tree);
     let has_list = commands.is_some();
     let who = Who::Agent {
@@ -297,12 +302,13 @@ pub(super) fn run(
         now: ctx.runtime.now,
     };
     let parser = agent::parser(&agent.adapter, hearing);
-    let tells = parser.tells();
+    let (tells, shown) = (parser.tells(), parser.turns());
     let mut transcript = Transcript::new(parser, ctx.redactor.clone());
     let mut watch = Watch::new(ctx, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
     let stall = StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance)
-        .sparing(launch.spare_hosts);
+        .sparing(launch.spare_hosts)
+        .limiting(shown, agent.turns);
     let git = working_tree.written.join(".git");
     watch.stall = Some(stall.halting(refused_commands(job).iter().map(|name| git.join(name)).collect()));
     // The agent runs on its own now: a good moment to show others the progress so far.

@@ -64,6 +64,11 @@ impl Allowance {
         Ok(Self { caps, until })
     }
 
+    /// Returns whether there is a limit on money.
+    pub(crate) fn has_caps(&self) -> bool {
+        !self.caps.is_empty()
+    }
+
     /// Fails if nothing is left.
     pub(crate) fn must_last(&self) -> Result<(), LegAbort> {
         match self.spent(&TurnSummary::default()) {

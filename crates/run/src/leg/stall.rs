@@ -12,7 +12,7 @@ use acquit_core::sandbox::Host;
 use super::blocked_connections::{BlockedConnection, without_spare};
 use super::budget::Allowance;
 use crate::network;
-use crate::turn_summary::{ReportedFault, TurnSummary};
+use crate::turn_summary::{ReportedFault, Shown, TurnSummary};
 
 /// Interval between reads of the proxy's log.
 const LOOK: Duration = Duration::from_millis(500);
@@ -37,6 +37,8 @@ pub(crate) enum Stop {
     Refused(String),
     /// It used up its cost or time limit, as described.
     Spent(String),
+    /// It wants to call its model more often than this.
+    Turns(u32),
 }
 
 /// Returns whether an agent reports that its provider or the connection to it failed.
@@ -61,6 +63,8 @@ pub(crate) struct StallDetector {
     allowance: Allowance,
     /// Files that record rejected commands which end the leg.
     refused_commands: Vec<PathBuf>,
+    /// How its output shows its turns, and their limit.
+    turns: Option<(Shown, u32)>,
 }
 
 impl StallDetector {
@@ -79,6 +83,7 @@ impl StallDetector {
             unreached: None,
             allowance,
             refused_commands: Vec::new(),
+            turns: None,
         }
     }
 
@@ -90,6 +95,11 @@ impl StallDetector {
     /// Stops the agent at the first rejected command that one of these files records.
     pub(crate) fn halting(self, noted: Vec<PathBuf>) -> Self {
         Self { refused_commands: noted, ..self }
+    }
+
+    /// Stops the agent when it begins another turn than these.
+    pub(crate) fn limiting(self, shown: Shown, turns: Option<u32>) -> Self {
+        Self { turns: turns.map(|turns| (shown, turns)), ..self }
     }
 
     /// Returns the command that acquit rejected, if that ends the leg.
@@ -104,6 +114,11 @@ impl StallDetector {
         }
         if let Some(words) = self.allowance.spent(summary) {
             return Some(Stop::Spent(words));
+        }
+        if let Some((shown, limit)) = self.turns
+            && summary.turns.begun(shown) > limit
+        {
+            return Some(Stop::Turns(limit));
         }
         if self.looked.elapsed() < LOOK {
             return None;
