@@ -172,7 +172,8 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     }
     let only = if let [only] = declared.as_slice() { Some(only.clone()) } else { None };
     let mut prices = under.prices;
-    prices.extend(root.table("prices").map(agent::prices).unwrap_or_default());
+    let own_prices = root.table("prices").map(|table| agent::prices(table, &prices)).unwrap_or_default();
+    prices.extend(own_prices);
     let mut models = under.models;
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;

@@ -200,18 +200,23 @@ pub(super) fn models(table: Table<'_, '_>) -> BTreeMap<String, String> {
     models
 }
 
-/// Reads the user's own prices, by model name.
-pub(super) fn prices(table: Table<'_, '_>) -> Prices {
+/// Reads prices by model name. A key that an entry leaves out comes from the entry of the same name in the layer below.
+pub(super) fn prices(table: Table<'_, '_>, under: &Prices) -> Prices {
     let mut prices = Prices::new();
     for (model, value) in table.entries() {
         let Some(table) = value.table() else { continue };
         let mut table = table.named(format!("the price of `{}`", model.value));
+        let below = under.get(model.value);
         let mut dollars = |key| table.value(key).and_then(|value| value.dollars());
-        let (input, output) = (dollars("input"), dollars("output"));
-        let (cache_read, cache_write_5m, cache_write_1h) =
-            (dollars("cache_read"), dollars("cache_write_5m"), dollars("cache_write_1h"));
-        for key in ["input", "output"] {
-            table.require(key, "say what a million tokens cost in dollars");
+        let input = dollars("input").or(below.map(|below| below.input));
+        let output = dollars("output").or(below.map(|below| below.output));
+        let cache_read = dollars("cache_read").or(below.and_then(|below| below.cache_read));
+        let cache_write_5m = dollars("cache_write_5m").or(below.and_then(|below| below.cache_write_5m));
+        let cache_write_1h = dollars("cache_write_1h").or(below.and_then(|below| below.cache_write_1h));
+        if below.is_none() {
+            for key in ["input", "output"] {
+                table.require(key, "say what a million tokens cost in dollars");
+            }
         }
         table.finish();
         if let (Some(input), Some(output)) = (input, output) {
