@@ -11,6 +11,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
 use acquit_run::git::Source;
+use acquit_run::trusted_definitions;
 
 use crate::diff::is_published;
 use crate::{App, Error};
@@ -36,8 +37,18 @@ impl App {
         if task.state != (State::Ended { end: End::Done }) {
             return None;
         }
-        let source = Source::of(&store.definition(task.id()).ok()?).ok()?;
+        let source = self.own_source(store, task.id()).ok()??;
         source.dirty_checkout(&self.runtime.git, branch).ok()?
+    }
+
+    /// Returns a task's repository on this machine. `None` if another machine created the task: its definition may name any path here.
+    fn own_source(&self, store: &mut dyn Store, id: TaskId) -> Result<Option<Source>, Error> {
+        let definition = store.definition(id)?;
+        if trusted_definitions::check(&self.runtime, id, &definition).is_err() {
+            return Ok(None);
+        }
+        let gone = |_| Error::NotDelivered { task: id, what: "its repository is not known any more" };
+        Source::of(&definition).map(Some).map_err(gone)
     }
 
     /// Prepares the leg that merges a task's work.
@@ -53,11 +64,9 @@ impl App {
         let Some(branch) = &task.seed.base.branch else {
             return Err(Error::NoBaseBranch { task: id, work: task.seed.branch.clone() });
         };
-        if let State::Ended { end: End::Done } = &task.state {
-            let definition = store.definition(id)?;
-            let Ok(source) = Source::of(&definition) else {
-                return Err(Error::NotDelivered { task: id, what: "its repository is not known any more" });
-            };
+        if let State::Ended { end: End::Done } = &task.state
+            && let Some(source) = self.own_source(store, id)?
+        {
             if is_in(self, &source, &task.tip, branch) && task.tip != task.base() {
                 return Ok(Merge::Already { branch: branch.clone(), commit: None });
             }

@@ -60,3 +60,22 @@ fn a_leg_is_taken_only_where_its_configuration_is_trusted() {
     assert!(ran.status.success(), "{}", said(&ran));
     assert!(fired());
 }
+
+#[test]
+fn git_looks_into_no_folder_that_another_writer_of_the_store_names() {
+    let Some(database) = database_or_skip("a PostgreSQL that several people share") else { return };
+    let sandbox = Sandbox::new(CONFIG, CODE, "").with("ACQUIT_STORE", database.url.clone());
+    std::fs::create_dir_all(sandbox.place("their-home")).unwrap();
+    sandbox.acquit(&["run", "One"]).must(0);
+    sandbox.repo.write("README.md", "changed\n");
+    // It says that of the own checkout, and looks at no other.
+    let dirty = "first commit or stash your changes in";
+    sandbox.acquit(&["show", "T-1"]).must(0).said(dirty);
+    let shown = other(&sandbox, &["show", "T-1"]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(
+        shown.status.success() && text.contains("T-1") && !text.contains(dirty),
+        "{text}{}",
+        said(&shown)
+    );
+}
