@@ -50,6 +50,8 @@ pub struct LegHistory {
     pub gates_took: Duration,
     /// The last completed step.
     pub step: Option<Step>,
+    /// How long each completed step took. The leg that follows records how long it took to pass on.
+    pub steps: BTreeMap<Step, Duration>,
     /// The agent's newest progress message.
     pub progress: Option<String>,
     /// Private ref that keeps the leg's work, if it was set aside.
@@ -89,6 +91,10 @@ impl History {
 
     fn hear(&mut self, event: Event) {
         self.count += 1;
+        if let (Body::Step { step: Step::PassOn, took }, Some(next)) = (&event.body, event.leg) {
+            let before = self.legs.entry(next.saturating_sub(1)).or_default();
+            before.steps.insert(Step::PassOn, took.duration());
+        }
         let leg = self.legs.entry(event.leg.unwrap_or(0)).or_default();
         match &event.body {
             Body::Gate { verdict } => {
@@ -98,7 +104,11 @@ impl History {
             Body::SetupAgain(setup) if self.setups.iter().all(|known| !known.is_same(setup)) => {
                 self.setups.push(setup.clone());
             }
-            Body::Step { step, .. } => leg.step = Some(*step),
+            Body::Step { step: Step::PassOn, .. } => {}
+            Body::Step { step, took } => {
+                leg.step = Some(*step);
+                leg.steps.insert(*step, took.duration());
+            }
             Body::AgentStarted { agent, .. } => leg.agent = Some(agent.clone()),
             Body::AgentEnded { took, .. } => leg.agent_took += took.duration(),
             Body::Progress { text, .. } => leg.progress = Some(text.clone()),

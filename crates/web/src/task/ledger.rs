@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acquit_core::artifact::Artifact;
-use acquit_core::event::Level;
+use acquit_core::event::{Level, Step};
 use acquit_core::leg::Leg;
 use acquit_core::task::Task;
 use maud::{Markup, html};
@@ -99,6 +99,7 @@ pub(super) fn timeline(view: &View<'_>) -> Markup {
                     p.axis { span { (words::moment(first, "%H:%M:%S")) } span { (words::moment(acquit_core::time::Timestamp(first.0 + i64::try_from(whole.as_millis()).unwrap_or(0)), "%H:%M:%S")) } }
                 }
             }
+            (steps(view))
             details #events-fold .fold.panel-body {
                 summary { (words::count(view.history.count, "event")) @if view.history.count > view.history.events.len() { ", the newest " (view.history.events.len()) " here" } }
                 ol.events { @for event in shown.iter().rev() { li id={ "e" (event.seq) } {
@@ -106,6 +107,25 @@ pub(super) fn timeline(view: &View<'_>) -> Markup {
                     span.dim { @if let Some(leg) = event.leg { "leg " (leg) } }
                     span class=[(event.body.level() >= Level::Error).then_some("no")] { (words::line(&event.body.summary(), 300)) }
                 } } }
+            }
+        }
+    }
+}
+
+/// Renders how long each step of each leg took.
+fn steps(view: &View<'_>) -> Markup {
+    let known: Vec<_> = view.history.legs.iter().filter(|(_, leg)| !leg.steps.is_empty()).collect();
+    html! {
+        @if !known.is_empty() {
+            details #steps-fold .fold.panel-body {
+                summary { "Steps of each leg" }
+                div.scroll tabindex="0" role="region" aria-label="Steps of each leg" { table.took {
+                    thead { tr { th scope="col" { "leg" } @for (name, _) in Step::ALL { th scope="col" { (name.replace('_', " ")) } } } }
+                    tbody { @for (number, leg) in &known { tr {
+                        th scope="row" { (number) }
+                        @for (_, step) in Step::ALL { td { @match leg.steps.get(&step) { Some(took) => (words::length(*took)), None => "–" } } }
+                    } } }
+                } }
             }
         }
     }

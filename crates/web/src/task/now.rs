@@ -36,7 +36,10 @@ pub(super) fn right_now(view: &View<'_>, said: &[Item]) -> Markup {
                 @if let Some((name, input)) = call_in(said) { p.now-call { b { (words::line(name, 60)) } " " code { (words::line(lines::short(input).as_deref().unwrap_or(input), 200)) } } }
                 ol.steps aria-label="Steps of the leg" {
                     @for (name, step) in Step::ALL {
-                        li.done[at.is_none_or(|at| step < at)].at[at == Some(step)] aria-current=[(at == Some(step)).then_some("step")] { (name.replace('_', " ")) }
+                        li.done[at.is_none_or(|at| step < at)].at[at == Some(step)] aria-current=[(at == Some(step)).then_some("step")] {
+                            (name.replace('_', " "))
+                            @if let Some(took) = known.steps.get(&step) { " " small { (words::length(*took)) } }
+                        }
                     }
                 }
                 @match &leg.entry.purpose {
