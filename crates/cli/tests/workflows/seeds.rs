@@ -48,7 +48,7 @@ const OTHERWISE: &str = r#"
 trailer = ""
 committer = "author"
 [workflows.nightshift]
-variables = { bar = "Even a single typo fix is worth a request.", off_limits = "No dependency files." }
+variables = { bar = "Even a single typo fix is worth a request.", off_limits = "No dependency files.", language = "English" }
 models = { implement = "the-strongest" }
 "#;
 
@@ -111,6 +111,9 @@ fn a_night_is_as_the_seed_decides_where_the_project_says_so() {
     // "All files allowed including CI/CD config", "No dependency changes"
     let coder = crate::common::read(&sandbox.leg_file(2, "prompt.md"));
     assert!(coder.contains("- No dependency files.") && !coder.contains("CI or build file"), "{coder}");
+    // "English language for all MR content"
+    let describer = (1..=9).map(|leg| crate::common::read(&sandbox.leg_file(leg, "prompt.md")));
+    assert!(describer.filter(|prompt| prompt.contains("Write in English.")).count() == 1);
     // "Model allocation: Opus for Analyze + Implement beads"
     let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
     let definition: String = store.query_row("select definition from tasks", [], |row| row.get(0)).unwrap();
