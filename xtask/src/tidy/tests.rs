@@ -242,28 +242,38 @@ fn a_file_over_the_limit_is_found() {
 #[test]
 fn a_test_is_found_in_the_file_that_its_row_names() {
     let row = "| 1.1 | A | `cli/relay/work::kept`, `cli/relay/work::made`, `cli/relay/work::agents`, `cli/relay/work::listed`, \
-               `cli/relay/work::told`, `cli/relay/work::quoted`, `core/src/time::x` |\n"
+               `cli/relay/work::told`, `cli/relay/work::quoted`, `core/src/time::x`, `cli/relay/work::helps`, \
+               `store/all/claims::first`, `store/all/claims::unlisted` |\n"
         .to_owned();
-    let work = "fn kept() {}\ncases! {\n    made: Run,\n    listed = other;\n}\nmod agents {}\n// fn told() {}\n\
+    let work = "#[test]\n#[ignore]\nfn kept() {}\n\nfn helps() {}\ncases! {\n    made: Run,\n    listed = other;\n}\nmod agents {}\n// fn told() {}\n\
                 const NAMES: &str = \"fn quoted()\";\n";
     let file = |path: &str, text: &str| File::new(path.to_owned(), text.to_owned());
     let tree = Tree {
         files: vec![
             File::new("docs/coverage.md".to_owned(), row),
             file("crates/cli/tests/relay/work.rs", work),
-            file("crates/core/src/time/mod.rs", "fn xy() {}"),
+            file("crates/core/src/time/mod.rs", "#[test]\nfn xy() {}"),
+            file("crates/store/tests/all/main.rs", "suite! {\n    claims:\n        first;\n}\n"),
+            file("crates/store/tests/all/claims.rs", "pub fn first() {}\npub fn unlisted() {}\n"),
         ],
     };
     let rule = ALL.iter().find(|it| it.name == "coverage").expect("the rule");
     let found: Vec<_> = (rule.check)(&tree).into_iter().map(|finding| finding.what).collect();
-    let gone = ["cli/relay/work::told", "cli/relay/work::quoted", "core/src/time::x"];
+    let gone = [
+        "cli/relay/work::told",
+        "cli/relay/work::quoted",
+        "core/src/time::x",
+        "cli/relay/work::helps",
+        "store/all/claims::unlisted",
+    ];
     assert_eq!(found, gone.map(|test| format!("no test `{test}`")));
 }
 
 #[test]
 fn a_quoted_part_needs_a_verdict_and_its_rows_must_exist() {
     let file = |path: &str, text: &str| File::new(path.to_owned(), text.to_owned());
-    let quoted = "> one\n\nRows: 1.1, 1.3b\n\n> two\n\nShown by: by nobody\n\n> three\n";
+    let quoted = "> one\n\nRows: 1.1, 1.3b\n\n> two\n\nShown by: by nobody\n\n> else\n\nOtherwise: not so\n\n\
+                  > kept\n\nOtherwise: not so. No test: nothing to run\n\n> three\n";
     let tree = Tree {
         files: vec![
             file("docs/coverage.md", "| 1.1 | A | missing |\n| 1.3a | B | missing |\n"),
@@ -272,9 +282,9 @@ fn a_quoted_part_needs_a_verdict_and_its_rows_must_exist() {
     };
     let rule = ALL.iter().find(|it| it.name == "coverage").expect("the rule");
     let found: Vec<_> = (rule.check)(&tree).into_iter().map(|finding| finding.what).collect();
-    assert_eq!(found[..2], ["docs/coverage.md has no row 1.3b", "no test"]);
-    assert!(found[2].starts_with("a part without a verdict"), "{found:?}");
-    assert!(found[3].starts_with("3 lines are quoted"), "the document was changed: {found:?}");
+    assert_eq!(found[..3], ["docs/coverage.md has no row 1.3b", "no test", "no test"]);
+    assert!(found[3].starts_with("a part without a verdict"), "{found:?}");
+    assert!(found[4].starts_with("5 lines are quoted"), "the document was changed: {found:?}");
 }
 
 #[test]
