@@ -9,6 +9,7 @@ use crate::definition::Definition;
 use crate::fingerprint::Fingerprint;
 use crate::human_request::{Answer, Ask, HumanRequest};
 use crate::ids::Name;
+use crate::labels::Labels;
 use crate::leg::{Ending, Entry, Past, Purpose, Report};
 use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
@@ -20,7 +21,7 @@ use crate::workflow::{Begin, Workflow};
 pub enum Change {
     /// The task was created.
     Created {
-        /// Properties that never change.
+        /// Properties of the task.
         seed: Box<Seed>,
     },
     /// A new leg waits for a harness.
@@ -75,6 +76,11 @@ pub enum Change {
     BranchNamed {
         /// New branch name.
         branch: String,
+    },
+    /// A person edited the labels: priority, size, complexity, tags, metadata.
+    LabelsEdited {
+        /// All labels after the edit.
+        labels: Box<Labels>,
     },
     /// A person is asked.
     RequestOpened {
@@ -134,6 +140,7 @@ impl Change {
             Self::VariationTried { .. } => "variation_tried",
             Self::Blocked { .. } => "blocked",
             Self::BranchNamed { .. } => "branch_named",
+            Self::LabelsEdited { .. } => "labels_edited",
             Self::RequestOpened { .. } => "request_opened",
             Self::RequestAnswered { .. } => "request_answered",
             Self::Remarked { .. } => "remarked",
@@ -154,6 +161,7 @@ impl Change {
             | Self::VariationTried { .. }
             | Self::Blocked { .. }
             | Self::BranchNamed { .. }
+            | Self::LabelsEdited { .. }
             | Self::RequestOpened { .. }
             | Self::RequestAnswered { .. }
             | Self::Remarked { .. }
@@ -249,6 +257,7 @@ impl Task {
                 // The commits stay the same; the next leg records them under the new name.
                 self.artifacts.retain(|artifact| !matches!(artifact, Artifact::Branch { .. }));
             }
+            Change::LabelsEdited { labels } => self.seed.wish.relabel((**labels).clone()),
             Change::RequestOpened { request } => {
                 self.requests = request.number;
                 self.state = State::Waiting { request: (**request).clone() };

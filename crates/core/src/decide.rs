@@ -14,6 +14,7 @@ use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
 use crate::human_request::{self, Answer, Ask, HumanRequest};
 use crate::ids::{Name, TaskId};
+use crate::labels::Edit;
 use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::outcome::{self, Outcome, Source};
 use crate::task::{Actor, End, Root, State, Task};
@@ -64,6 +65,11 @@ pub enum Input {
         /// Note for the agent.
         note: Option<String>,
     },
+    /// A person edits the labels of a task that has not ended.
+    Edit {
+        /// The edit.
+        edit: Edit,
+    },
     /// A person merges the delivered work of a finished task into its base branch.
     Merge,
     /// A person answers an open human request.
@@ -106,6 +112,9 @@ pub enum Illegal {
     /// The workflow does not handle comments on its pull request.
     #[error("the workflow does not say what follows from comments on its request")]
     NoFeedback,
+    /// acquit itself sets this metadata.
+    #[error("acquit itself sets the metadata `{0}`")]
+    Reserved(String),
     /// The workflow has no such stage.
     #[error("the workflow has no stage `{0}`")]
     NoStage(Name),
@@ -191,6 +200,9 @@ impl Next<'_> {
                 State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. },
             ) if self.task.state != (State::Ended { end: End::Done }) => self.retry(by, stage, note),
             (Input::Merge, State::Ended { end: End::Done }) => self.merge(),
+            (Input::Edit { edit }, state) if !matches!(state, State::New | State::Ended { .. }) => {
+                self.edit(&edit)
+            }
             (Input::Answer { request, by, answer }, State::Waiting { request: open }) => {
                 if request != open.number {
                     return Err(Illegal::NotOpen(request));
@@ -199,6 +211,19 @@ impl Next<'_> {
             }
             (input, state) => Err(Illegal::State { what: input.what(), state: state.word() }),
         }
+    }
+
+    /// Edits the labels. An edit that changes nothing leaves no trace.
+    fn edit(&mut self, edit: &Edit) -> Result<(), Illegal> {
+        if let Some(name) = edit.reserved() {
+            return Err(Illegal::Reserved(name.to_owned()));
+        }
+        let before = self.task.seed.wish.labels();
+        let labels = edit.of(before.clone());
+        if labels != before {
+            self.push(Change::LabelsEdited { labels: Box::new(labels) });
+        }
+        Ok(())
     }
 
     /// Renames the task's branch after the candidate that an analyst chose, unless the branch is already published.
@@ -433,6 +458,7 @@ impl Input {
             Self::Cancel { .. } => "be cancelled",
             Self::Retry { .. } => "be retried",
             Self::Merge => "be merged",
+            Self::Edit { .. } => "be edited",
             Self::Answer { .. } => "be answered",
         }
     }

@@ -360,6 +360,7 @@ fn change_level(change: &Change) -> Level {
         | Change::VariationTried { .. }
         | Change::Blocked { .. }
         | Change::BranchNamed { .. }
+        | Change::LabelsEdited { .. }
         | Change::RequestAnswered { .. }
         | Change::Remarked { .. }
         | Change::Ended { .. } => Level::Info,
@@ -381,6 +382,7 @@ fn change_summary(change: &Change) -> String {
         Change::BudgetSpent { budget, spent, limit } => format!("budget {budget}: {spent} of {limit} spent"),
         Change::BudgetsReset => "budgets renewed".to_owned(),
         Change::BranchNamed { branch } => format!("the branch is called {branch}"),
+        Change::LabelsEdited { labels } => format!("edited: {labels}"),
         Change::AllowanceRenewed => "limits on money and time renewed".to_owned(),
         Change::VariationTried { tried } => format!("{} led nowhere: {}", tried.value, tried.reason),
         Change::Blocked { root, .. } => format!("waits for {}, which mends the same failure", root.task),

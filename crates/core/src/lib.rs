@@ -31,6 +31,7 @@ pub mod ids;
 pub mod json;
 pub mod json_schema;
 pub mod label;
+pub mod labels;
 pub mod leg;
 pub mod level;
 pub mod mode;

@@ -57,7 +57,7 @@ impl Wish {
     }
 }
 
-/// The properties of a task that never change.
+/// The properties of a task from its creation. Only the labels of its request change later: [`crate::labels`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed {
     /// Task id.
@@ -100,7 +100,7 @@ pub struct Base {
 /// A task with its state and history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Properties that never change.
+    /// Properties from its creation.
     pub seed: Seed,
     /// Current state.
     pub state: State,

@@ -127,6 +127,10 @@ fn write(tables: &mut dyn Tables, now: Timestamp, steps: &[(&Commit<'_>, &Task)]
             let roots: Vec<&str> = task.roots.iter().map(Fingerprint::as_str).collect();
             tables.set_roots(key(task.id()), &plain(&task.seed.project.path), &roots)?;
         }
+        let priority = task.seed.wish.priority;
+        if priority != commit.before.seed.wish.priority {
+            tables.set_priority(key(task.id()), i64::from(priority))?;
+        }
         if task.state != commit.before.state {
             set_blocked(tables, task, &commit.before.state)?;
         }
@@ -198,6 +202,7 @@ fn move_legs(tables: &mut dyn Tables, now: Timestamp, moves: &[Moves<'_>]) -> Re
                 | Change::VariationTried { .. }
                 | Change::Blocked { .. }
                 | Change::BranchNamed { .. }
+                | Change::LabelsEdited { .. }
                 | Change::RequestOpened { .. }
                 | Change::RequestAnswered { .. }
                 | Change::Remarked { .. }

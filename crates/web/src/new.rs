@@ -98,6 +98,10 @@ fn form(place: &Place, choices: &Choices, home: Option<&std::path::Path>, sent: 
                 }
                 label.field { span { "Base " span.hint { "(branch or commit)" } } input name="base" placeholder=(choices.base.clone().unwrap_or_else(|| "what is checked out".to_owned())) value=[typed("base")] aria-invalid=[wrong("base")]; (why("base")) }
                 label.field { span { "Tags " span.hint { "(separated by commas)" } } input name="tags" value=[typed("tags")]; }
+                label.field { span { "Priority " span.hint { "(a number; higher runs first)" } } input name="priority" inputmode="numeric" value=[typed("priority")] aria-invalid=[wrong("priority")]; (why("priority")) }
+                label.field { span { "Ticket " span.hint { "(optional)" } } input name="ticket" maxlength="200" value=[typed("ticket")]; }
+                label.field { span { "Size " span.hint { "(estimated, optional)" } } input name="size" maxlength="100" value=[typed("size")]; }
+                label.field { span { "Complexity " span.hint { "(estimated, optional)" } } input name="complexity" maxlength="100" value=[typed("complexity")]; }
                 label.field { span { "Most it may cost " span.hint { "(dollars, optional)" } } input name="max_cost" inputmode="decimal" value=[typed("max_cost")] aria-invalid=[wrong("max_cost")]; (why("max_cost")) }
             }
             footer.panel-foot { button.btn.main { "Add the task" } span.hint { "The workflow is pinned to the task as it is now." } }
@@ -154,8 +158,17 @@ fn read(form: &Fields) -> Result<(String, NewTask, Vec<Name>), Lacks> {
         micros(text.trim().trim_start_matches('$')).ok_or_else(|| Lacks::new("max_cost", why))
     };
     let max_cost = form.get("max_cost").map(cost).transpose()?;
+    let whole = |text: String| {
+        text.parse::<i32>()
+            .map_err(|_| Lacks::new("priority", "A priority is a whole number, such as 5 or -1."))
+    };
+    let priority = text("priority").map(whole).transpose()?;
     let new = NewTask {
         title,
+        priority,
+        size: text("size"),
+        complexity: text("complexity"),
+        ticket: text("ticket"),
         description: form.get("description").unwrap_or_default().replace("\r\n", "\n"),
         means: Means { workflow: name("workflow")?, agent: name("agent")?, model: text("model") },
         base: text("base"),
@@ -195,6 +208,7 @@ mod tests {
         let lacks = |extra: &[(&str, &str)]| fields(extra).expect_err("nothing is added").field;
         assert_eq!(lacks(&[("title", " ")]), "title");
         assert_eq!(lacks(&[("title", "x"), ("max_cost", "much")]), "max_cost");
+        assert_eq!(lacks(&[("title", "x"), ("priority", "high")]), "priority");
         assert_eq!(lacks(&[("title", "x"), ("agent", "no agent/at all")]), "agent");
         let (project, new, also) = fields(&[
             ("title", " x "),

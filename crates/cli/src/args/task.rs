@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use acquit_core::config::is_model;
 use acquit_core::ids::{Name, TaskId};
+use acquit_core::labels::Edit;
 use acquit_core::task::TICKET;
 use acquit_core::time::Span;
 
@@ -172,11 +173,70 @@ pub enum TaskVerb {
         #[arg(long, group = "answer", value_name = "WORDS")]
         text: Vec<String>,
     },
+    /// Change the priority, size, complexity, ticket, tags or metadata of a task that has not ended. The next leg sees them.
+    #[command(group = clap::ArgGroup::new("edit").required(true).multiple(true))]
+    Edit {
+        /// The task, such as T-1.
+        task: TaskId,
+        #[command(flatten)]
+        edit: TaskEdit,
+    },
     /// Cancel a task. Its work so far is kept.
     Cancel {
         /// The task, such as T-1.
         task: TaskId,
     },
+}
+
+/// What `acquit task edit` changes.
+#[derive(clap::Args, Debug, Clone, Default)]
+pub struct TaskEdit {
+    /// Set the priority; higher runs first.
+    #[arg(long, group = "edit", allow_negative_numbers = true)]
+    pub priority: Option<i32>,
+    /// Set the estimated size.
+    #[arg(long, group = "edit", value_parser = word)]
+    pub size: Option<String>,
+    /// Set the estimated complexity.
+    #[arg(long, group = "edit", value_parser = word)]
+    pub complexity: Option<String>,
+    /// Set the ticket.
+    #[arg(long, group = "edit", value_parser = word)]
+    pub ticket: Option<String>,
+    /// Set metadata as NAME=VALUE; repeatable.
+    #[arg(long = "meta", group = "edit", value_name = "NAME=VALUE", value_parser = metadata)]
+    pub metadata: Vec<(String, String)>,
+    /// Remove `size`, `complexity`, `ticket` or this metadata; repeatable.
+    #[arg(long, group = "edit", value_name = "NAME", value_parser = word)]
+    pub unset: Vec<String>,
+    /// Add a tag; repeatable.
+    #[arg(long = "tag", group = "edit", value_parser = word)]
+    pub tags: Vec<String>,
+    /// Remove a tag; repeatable.
+    #[arg(long = "untag", group = "edit", value_name = "TAG")]
+    pub untag: Vec<String>,
+}
+
+impl From<TaskEdit> for Edit {
+    fn from(given: TaskEdit) -> Self {
+        let mut edit = Self {
+            priority: given.priority,
+            size: given.size,
+            complexity: given.complexity,
+            add_tags: given.tags,
+            remove_tags: given.untag,
+            metadata: given.metadata.into_iter().collect(),
+        };
+        edit.metadata.extend(given.ticket.map(|ticket| (TICKET.to_owned(), ticket)));
+        for name in given.unset {
+            match name.as_str() {
+                "size" => edit.size = Some(String::new()),
+                "complexity" => edit.complexity = Some(String::new()),
+                _ => drop(edit.metadata.insert(name, String::new())),
+            }
+        }
+        edit
+    }
 }
 
 /// Parses a duration.

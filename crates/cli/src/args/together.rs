@@ -47,6 +47,7 @@ const TOGETHER: &[(&str, &[&str])] = &[
             "project state tag older-than newer-than limit",
         ],
     ),
+    ("task edit", &["priority size complexity ticket meta unset tag untag"]),
     ("task retry", &["stage note pinned"]),
     ("inbox", &["list all-projects limit"]),
     // `--leg` and `--raw` mean the same of different legs.

@@ -253,6 +253,7 @@ impl Follower {
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
             | Change::BranchNamed { .. }
+            | Change::LabelsEdited { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {

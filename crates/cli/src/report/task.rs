@@ -32,10 +32,20 @@ impl Printer {
         if tasks.is_empty() {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");
         }
-        let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
-        let headings = ["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"];
+        let mut rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
+        let mut headings = vec!["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"];
         // With little space, drop the least important columns first.
-        let lines = table::fitted(&headings, &rows, &[3, 4], &[3, 5, 2, 4], self.width());
+        let (mut right, mut least) = (vec![3, 4], vec![3, 5, 2, 4]);
+        if tasks.iter().any(|task| task.priority != 0) {
+            let column = headings.len() - 1;
+            headings.insert(column, "PRIO");
+            for (row, task) in rows.iter_mut().zip(tasks) {
+                row.insert(column, task.priority.to_string());
+            }
+            right.push(column);
+            least.push(column);
+        }
+        let lines = table::fitted(&headings, &rows, &right, &least, self.width());
         for (index, line) in lines.iter().enumerate() {
             let line = self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line);
             let open = index > 0 && tasks[index - 1].sandbox == Mode::Off;

@@ -1,4 +1,4 @@
-//! `acquit task …`: lists, shows, adds, retries, answers and cancels tasks.
+//! `acquit task …`: lists, shows, adds, edits, retries, answers and cancels tasks.
 
 use acquit_core::decide::Input;
 use acquit_core::human_request::Answer;
@@ -11,6 +11,7 @@ use acquit_core::time::{Span, Timestamp};
 use crate::args::TaskVerb;
 use crate::cli::Cli;
 use crate::exit::Exit;
+use crate::report::text;
 use crate::verbs::{inbox, run};
 use acquit_app::Error;
 use acquit_app::answer::Reply;
@@ -71,6 +72,11 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
                 (_, None, None, []) => Answer::Approve,
             };
             inbox::give(cli, store, task, Reply::Exactly(answer), false)?
+        }
+        TaskVerb::Edit { task, edit } => {
+            let task = cli.app.decide(store, task, &Input::Edit { edit: edit.into() })?;
+            printer.say(&format!("{}: {}", task.id(), text::visible(&task.seed.wish.labels().to_string())));
+            task
         }
         TaskVerb::Cancel { task } => {
             let task = cli.app.cancel(store, task)?;

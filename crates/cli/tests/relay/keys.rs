@@ -1,5 +1,7 @@
 //! Settings of stages and of tasks, from the file or the command line to their effect.
 
+use acquit_core::task::Task;
+
 use crate::common::{CODE, Sandbox, read};
 
 const SCRIPT: &str = r#"
@@ -289,4 +291,50 @@ step = [
     // A stage that names them as `project` runs them in full.
     let whole = Sandbox::new(&config, &workflow.replace("\"related\"", "\"project\""), script);
     whole.run_to(3).said("exit 7");
+}
+
+#[test]
+fn a_task_that_has_not_ended_can_be_edited_and_its_next_leg_sees_it() {
+    let sandbox = Sandbox::scripted(CODE, SCRIPT);
+    sandbox
+        .acquit(&["task", "add", "Do it", "--tag", "ui", "--meta", "team=core", "--size", "small"])
+        .must(0);
+    sandbox.acquit(&["task", "edit", "T-1"]).must(2);
+    let edit = [
+        "task",
+        "edit",
+        "T-1",
+        "--priority",
+        "-3",
+        "--unset",
+        "size",
+        "--unset",
+        "team",
+        "--ticket",
+        "ABC-2",
+    ];
+    let edited =
+        sandbox.acquit(&[&edit[..], &["--complexity", "high", "--tag", "api", "--untag", "ui"]].concat());
+    edited.must(0).says("priority -3, complexity high, tags api, ticket ABC-2");
+    sandbox
+        .acquit(&["task", "edit", "T-1", "--unset", "schedule"])
+        .must(2)
+        .said("acquit itself sets the metadata");
+    sandbox.acquit(&["task", "list"]).must(0).said("PRIO");
+    let listed = sandbox.acquit(&["task", "list", "--tag", "api", "--json"]).must(0).json();
+    assert_eq!((&listed[0]["id"], &listed[0]["priority"]), (&"T-1".into(), &(-3).into()), "{listed}");
+    sandbox.acquit(&["run", "T-1"]).must(0);
+    let prompt = read(&sandbox.leg_file(1, "prompt.md"));
+    for line in ["complexity: high", "priority: -3", "tags: api", "ticket: ABC-2"] {
+        assert!(prompt.contains(line), "no {line:?} in {prompt}");
+    }
+    assert!(!prompt.contains("size: small") && !prompt.contains("team: core"), "{prompt}");
+    // Its history gives the task as it is.
+    let changes = sandbox.changes();
+    let replayed = Task::replay(&changes).unwrap();
+    assert_eq!(replayed.seed.wish, sandbox.task().seed.wish);
+    sandbox
+        .acquit(&["task", "edit", "T-1", "--priority", "1"])
+        .must(2)
+        .said("it is done and cannot be edited");
 }

@@ -72,6 +72,30 @@ fn a_task_is_made_answered_and_looked_at_by_http_alone() {
 }
 
 #[test]
+fn a_task_is_edited_by_http_until_it_ends() {
+    let sandbox = Sandbox::scripted(common::CODE, super::ASKS);
+    sandbox.acquit(&["run", "Paint it", "--tag", "old"]).must(3);
+    let served = Served::start(&sandbox, &[]);
+    let ci = client(&sandbox, &served, "ci", "operator");
+    let edit = json!({ "priority": 4, "size": "XL", "ticket": "ABC-1", "add_tags": ["new"], "remove_tags": ["old"] });
+    let (status, task) = ci.api("PATCH", "/tasks/T-1", Some(&edit));
+    assert_eq!(
+        (status, &task["priority"], &task["size"], &task["tags"]),
+        (200, &json!(4), &json!("XL"), &json!(["new"])),
+        "{task}"
+    );
+    assert_eq!(task["metadata"]["ticket"], "ABC-1", "{task}");
+    let (status, task) = ci.api("PATCH", "/tasks/T-1", Some(&json!({ "size": "" })));
+    assert_eq!((status, &task["size"], &task["priority"]), (200, &json!(null), &json!(4)), "{task}");
+    let reserved = json!({ "metadata": { "schedule": "night" } });
+    assert_eq!(ci.api("PATCH", "/tasks/T-1", Some(&reserved)).0, 409);
+    let viewer = client(&sandbox, &served, "guest", "viewer");
+    assert_eq!(viewer.api("PATCH", "/tasks/T-1", Some(&edit)).0, 403);
+    assert_eq!(ci.api("POST", "/tasks/T-1/cancel", None).0, 200);
+    assert_eq!(ci.api("PATCH", "/tasks/T-1", Some(&edit)).0, 409);
+}
+
+#[test]
 fn a_task_that_nobody_works_on_is_ready_in_every_answer() {
     let sandbox = Sandbox::scripted(common::CODE, "[[code]]\nstep = [{ pause = \"60s\" }]\n");
     let served = Served::start(&sandbox, &["--workers", "1"]);

@@ -220,7 +220,7 @@ impl Browser {
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        if method == "POST" {
+        if ["POST", "PATCH"].contains(&method) {
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
                 head.push_str("Content-Type: application/x-www-form-urlencoded\r\n");
             }

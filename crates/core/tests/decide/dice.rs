@@ -3,6 +3,7 @@
 use acquit_core::decide::Input;
 use acquit_core::human_request::{Answer, Ask};
 use acquit_core::ids::Name;
+use acquit_core::labels::Edit;
 use acquit_core::leg::{Ending, Report};
 use acquit_core::task::{State, Task};
 use acquit_core::time::Span;
@@ -131,13 +132,14 @@ pub(crate) fn ending(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> E
 pub(crate) fn input(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> Input {
     let by = kit::ann();
     let leg = if dice.roll(12) == 0 { task.legs + 1 } else { task.legs };
-    match (dice.roll(16), &task.state) {
+    match (dice.roll(17), &task.state) {
         (0, _) => Input::Cancel { by },
         (2, _) => {
             let stage = [None, Some("s0"), Some("s1"), Some("nowhere")][dice.roll(4)].map(kit::name);
             Input::Retry { by, stage, note: (dice.roll(2) == 0).then(|| "please".to_owned()) }
         }
         (3, _) => answer(dice, task),
+        (16, _) => Input::Edit { edit: edit(dice) },
         (4, _) | (_, State::New) => Input::Begin,
         (15, _) | (_, State::Blocked { .. }) => Input::Release,
         (_, State::Waiting { .. }) => answer(dice, task),
@@ -150,6 +152,15 @@ pub(crate) fn input(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> In
             Input::LegEnded { leg, report: Box::new(report) }
         }
     }
+}
+
+fn edit(dice: &mut Dice<'_>) -> Edit {
+    let priority = (dice.roll(2) == 0).then_some(7);
+    let size = (dice.roll(2) == 0).then(|| ["", "small"][dice.roll(2)].to_owned());
+    let tag = || vec!["ui".to_owned()];
+    let (add_tags, remove_tags) = if dice.roll(2) == 0 { (tag(), Vec::new()) } else { (Vec::new(), tag()) };
+    let metadata = [(["team", "schedule"][dice.roll(2)].to_owned(), "core".to_owned())].into();
+    Edit { priority, size, add_tags, remove_tags, metadata, ..Edit::default() }
 }
 
 fn answer(dice: &mut Dice<'_>, task: &Task) -> Input {

@@ -108,6 +108,8 @@ pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
         (State::Working { leg, .. }, Input::LegEnded { leg: of, .. }) => leg == of,
         (State::Working { .. } | State::Waiting { .. } | State::Blocked { .. }, Input::Cancel { .. }) => true,
         (State::Blocked { .. }, Input::Release) => true,
+        (State::New | State::Ended { .. }, Input::Edit { .. }) => false,
+        (_, Input::Edit { edit }) => !edit.metadata.contains_key("schedule"),
         (State::Ended { end: End::Done }, _) => false,
         (State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. }, Input::Retry { stage, .. }) => {
             stage.as_ref().is_none_or(|stage| workflow.stage(stage.as_str()).is_some())

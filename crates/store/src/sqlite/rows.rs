@@ -243,6 +243,17 @@ impl Tables for Rows<'_> {
         Ok(())
     }
 
+    fn set_priority(&mut self, task: i64, priority: i64) -> Result<()> {
+        self.execute("update tasks set priority = ?2 where id = ?1", [task, priority])?;
+        self.execute(
+            "update legs set priority = ?2, turn = coalesce(
+                 (select min(turn) from legs where state = 'ready' and priority = ?2), turn)
+             where task = ?1 and state = 'ready'",
+            [task, priority],
+        )?;
+        Ok(())
+    }
+
     fn lock_hold(&mut self, hold: Hold) -> Result<Touched> {
         let leg = Place::from(hold.leg);
         let found = self.one(

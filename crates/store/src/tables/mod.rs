@@ -61,6 +61,8 @@ pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     /// Marks the active leg for cancellation and makes it due, however long it was to wait: the process that claims it
     /// ends it.
     fn ask_cancel(&mut self, task: i64) -> Result<()>;
+    /// Changes the priority of a task and of its leg, if that is ready. The leg is then the first of its priority.
+    fn set_priority(&mut self, task: i64, priority: i64) -> Result<()>;
     /// Returns whether the hold is valid. If so, it stays valid until the end of the transaction.
     fn lock_hold(&mut self, hold: Hold) -> Result<Touched>;
     fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>>;

@@ -5,13 +5,17 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use acquit_core::change::Change;
+use acquit_core::decide::Input;
 use acquit_core::ids::{LegId, Name};
+use acquit_core::labels::Edit;
 use acquit_core::leg::{Ending, State};
-use acquit_core::store::{Commit, Lease, Pulse, Wanted};
+use acquit_core::store::{Claim, Commit, Filter, Lease, Pulse, Wanted};
 use acquit_core::task::Actor;
 use acquit_core::time::Span;
 
-use crate::fixture::{LEASE, Place, START, claim, create, definition, end, lose, owner, passed, try_claim};
+use crate::fixture::{
+    LEASE, Place, START, claim, create, definition, end, input, lose, owner, passed, try_claim,
+};
 
 pub fn legs_are_claimed_by_priority_then_age(place: &Place) {
     let mut store = place.open();
@@ -22,6 +26,26 @@ pub fn legs_are_claimed_by_priority_then_age(place: &Place) {
     let order: Vec<String> =
         std::iter::from_fn(|| try_claim(&mut *store)).map(|claim| claim.task.seed.wish.title).collect();
     assert_eq!(order, ["urgent", "first of two", "second of two", "late"]);
+}
+
+pub fn an_edited_priority_decides_which_leg_is_claimed_next(place: &Place) {
+    let mut store = place.open();
+    let tasks: Vec<_> = ["first", "second", "third"].map(|title| create(&mut *store, title, 0)).into();
+    let edit = Edit { priority: Some(5), size: Some("small".to_owned()), ..Edit::default() };
+    let edited = input(&mut *store, &tasks[2], Input::Edit { edit }).unwrap();
+    assert_eq!(store.task(edited.id()).unwrap(), edited, "as it was decided");
+    let listed = store.list(&Filter { limit: 10, ..Filter::default() }).unwrap();
+    let listed: Vec<_> = listed.iter().map(|task| (task.title.as_str(), task.priority)).collect();
+    assert_eq!(listed, [("third", 5), ("second", 0), ("first", 0)]);
+    let running = claim(&mut *store);
+    assert_eq!(running.task.seed.wish.labels(), edited.seed.wish.labels());
+    // The leg that runs has no place in the queue any more; the task's next one has the priority that it was given meanwhile.
+    let edit = Edit { priority: Some(-1), ..Edit::default() };
+    let edited = input(&mut *store, &running.task, Input::Edit { edit }).unwrap();
+    end(&mut *store, &Claim { task: edited, ..running }, passed()).unwrap();
+    let order: Vec<String> =
+        std::iter::from_fn(|| try_claim(&mut *store)).map(|claim| claim.task.seed.wish.title).collect();
+    assert_eq!(order, ["first", "second", "third"]);
 }
 
 pub fn racing_claimers_get_each_leg_once(place: &Place) {

@@ -67,6 +67,7 @@ suite! {
         a_move_that_died_before_the_mark_is_finished_by_the_next;
     claims:
         legs_are_claimed_by_priority_then_age,
+        an_edited_priority_decides_which_leg_is_claimed_next,
         racing_claimers_get_each_leg_once,
         a_named_tasks_leg_can_be_claimed,
         a_delayed_leg_is_not_claimed_before_its_time,

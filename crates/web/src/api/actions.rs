@@ -11,11 +11,13 @@ use acquit_app::{Means, NewTask, drive, preflight, tasks};
 use acquit_core::decide::Input;
 use acquit_core::human_request::Answer as Given;
 use acquit_core::ids::TaskId;
+use acquit_core::labels::Edit;
+use acquit_core::task::TICKET;
 use acquit_core::time::Span;
 
 use super::look;
 use super::problem::Problem;
-use super::route::{At, Context, Route, post};
+use super::route::{At, Context, Route, patch, post};
 use super::schema::{answer, input};
 use super::types::{Nothing, Task};
 
@@ -24,6 +26,7 @@ pub fn routes() -> Vec<Route> {
     vec![
         post("/tasks", "createTask", "Add a task", create),
         post("/reviews", "createReview", "Add a task that reviews a branch or a pull request", review),
+        patch("/tasks/{task}", "editTask", "Edit the labels of a task that has not ended", edit),
         post("/tasks/{task}/run", "runTask", "Start a task that is ready, without waiting for a worker", run),
         post("/tasks/{task}/cancel", "cancelTask", "Stop a task and end it", cancel),
         post("/tasks/{task}/retry", "retryTask", "Try a task again, at its stage or at another", retry),
@@ -82,6 +85,24 @@ input! {
         max_seconds: Option<u32>,
         /// Start it at once, without waiting for a worker of `acquit serve`.
         run: Option<bool>,
+    }
+
+    /// An edit of a task's labels. What it does not name stays as it is.
+    EditTask {
+        /// Priority. Higher runs first.
+        priority: Option<i32>,
+        /// Estimated size. Empty removes it.
+        size: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{0,100}$" },
+        /// Estimated complexity. Empty removes it.
+        complexity: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{0,100}$" },
+        /// Ticket the task comes from. Empty removes it.
+        ticket: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{0,500}$" },
+        /// Tags to add.
+        add_tags: Vec<String> = { "maxItems": 50, "items": { "type": "string", "pattern": "^[^\\u0000-\\u001f]{1,100}$" } },
+        /// Tags to remove.
+        remove_tags: Vec<String> = { "maxItems": 50, "items": { "type": "string", "pattern": "^[^\\u0000-\\u001f]{1,100}$" } },
+        /// Free-form data to set. An empty value removes the entry.
+        metadata: BTreeMap<String, String> = { "maxProperties": 50, "additionalProperties": { "type": "string", "maxLength": 10_000, "pattern": "^[^\\u0000]*$" }, "propertyNames": { "type": "string", "pattern": "^[a-z_][a-z0-9_]{0,63}$" } },
     }
 
     /// A review to add.
@@ -209,6 +230,20 @@ fn review(cx: &mut Context<'_>, _: &At, new: CreateReview) -> Result<Task, Probl
     let asked = Reviewed { what: new.what, base: new.base, means: Means::default() };
     let task = app.review(cx.store, &asked)?;
     shown(cx, task.id())
+}
+
+fn edit(cx: &mut Context<'_>, at: &At, given: EditTask) -> Result<Task, Problem> {
+    let mut edit = Edit {
+        priority: given.priority,
+        size: given.size,
+        complexity: given.complexity,
+        add_tags: given.add_tags,
+        remove_tags: given.remove_tags,
+        metadata: given.metadata,
+    };
+    edit.metadata.extend(given.ticket.map(|ticket| (TICKET.to_owned(), ticket)));
+    cx.app.decide(cx.store, at.task()?, &Input::Edit { edit })?;
+    shown(cx, at.task()?)
 }
 
 fn run(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Task, Problem> {

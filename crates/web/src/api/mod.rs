@@ -74,7 +74,7 @@ impl Api {
 
     /// Returns the route for an HTTP request, with the parts of its path.
     fn find(&self, method: &Method, path: &str) -> Result<(&Route, At), Problem> {
-        let mut allowed: Vec<&str> = Vec::new();
+        let mut allowed: Vec<String> = Vec::new();
         for route in &self.routes {
             let Some(at) = matched(route.path, path) else { continue };
             if route.method.eq_ignore_ascii_case(method.as_str()) {
@@ -83,7 +83,7 @@ impl Api {
                 }
                 return Ok((route, at));
             }
-            allowed.push(if route.writes() { "POST" } else { "GET" });
+            allowed.push(route.method.to_uppercase());
         }
         if allowed.is_empty() {
             let problem = Problem::new("not-found", "there is nothing at this address");

@@ -80,7 +80,7 @@ type Make = fn(&mut Schemas) -> Value;
 /// One route.
 #[derive(Clone)]
 pub struct Route {
-    /// `get` or `post`.
+    /// `get`, `post` or `patch`.
     pub method: &'static str,
     /// Path below `/api/v1`, with `{parts}`.
     pub path: &'static str,
@@ -90,7 +90,7 @@ pub struct Route {
     pub about: &'static str,
     /// Required role.
     pub role: Role,
-    /// Input: query of a `get`, body of a `post`.
+    /// Input: query of a `get`, else the body.
     pub input: Make,
     /// Response.
     pub answer: Make,
@@ -110,7 +110,7 @@ impl Route {
 
     /// Returns whether it changes something.
     pub fn writes(&self) -> bool {
-        self.method == "post"
+        self.method != "get"
     }
 
     /// Returns the same route for another role.
@@ -155,6 +155,8 @@ builders! {
     get for Role::Viewer;
     /// Creates a route that changes something.
     post for Role::Operator;
+    /// Creates a route that changes the fields that a request names.
+    patch for Role::Operator;
 }
 
 /// Parses a query by its schema, which determines numbers and booleans. A repeated parameter is a list.
