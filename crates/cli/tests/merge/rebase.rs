@@ -95,3 +95,52 @@ fn nothing_of_the_work_is_lost_and_the_checkout_stays_as_it_is() {
     assert_eq!(sandbox.repo.git(&["symbolic-ref", "HEAD"]), "refs/heads/main");
     assert!(sandbox.refs("refs/acquit/attempts/").is_empty(), "{:?}", sandbox.refs("refs/acquit/attempts/"));
 }
+
+/// SPEC §3: "Sync at the start of a leg: fetch, reactive rebase on the base branch if it moved".
+#[test]
+fn a_stage_with_gates_begins_on_the_base_as_it_is_by_then() {
+    let script = r#"
+[[code]]
+step = [ { write = "work.txt", content = "work\n" }, { run = "touch @ROOT@/looking; while [ ! -e @ROOT@/go ]; do sleep 0.02; done" }, { outcome = "pr_ready" } ]
+[[polish]]
+step = [ { run = "cat other.txt >> work.txt" }, { outcome = "pr_ready" } ]
+"#;
+    let sandbox = sandbox(&polished(CODE), script);
+    let mut now = String::new();
+    meanwhile(&sandbox, 0, || now = on_main(&sandbox, "other.txt", "other\n"));
+    assert_eq!(story(&sandbox), ["code pr_ready", "polish pr_ready", "deliver done"]);
+    // Its gates judged it there, so the delivery needs none.
+    assert_eq!(gate_runs(&sandbox), [1, 2]);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["rev-parse", &format!("{branch}^")]), now);
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work\nother", "the agent saw the new base");
+}
+
+/// A second stage of an agent with gates, before the delivery.
+fn polished(workflow: &str) -> String {
+    workflow.replace(
+        "on = { pr_ready = \"deliver\" }",
+        "on = { pr_ready = \"polish\" }\n[stages.polish]\nmode = \"implement\"\ngates = [\"test\"]\non = { pr_ready = \"deliver\" }",
+    )
+}
+
+#[test]
+fn a_stage_whose_base_moved_against_the_work_begins_after_the_resolver() {
+    let script = r#"
+[[code]]
+step = [ { write = "log.txt", content = "one\ntwo by task\nthree\nfour\nfive\n" }, { run = "touch @ROOT@/looking; while [ ! -e @ROOT@/go ]; do sleep 0.02; done" }, { outcome = "pr_ready" } ]
+[[resolve]]
+step = [ { write = "log.txt", content = "one\ntwo by main\ntwo by task\nthree\nfour\nfive\n" }, { outcome = "resolved" } ]
+[[polish]]
+step = [ { append = "log.txt", content = "six\n" }, { outcome = "pr_ready" } ]
+"#;
+    let sandbox = sandbox(&polished(CODE), script);
+    let theirs = "one\ntwo by main\nthree\nfour\nfive\n";
+    meanwhile(&sandbox, 0, || drop(on_main(&sandbox, "log.txt", theirs)));
+    let expected =
+        ["code pr_ready", "polish conflict", "resolve resolved", "polish pr_ready", "deliver done"];
+    assert_eq!(story(&sandbox), expected);
+    let branch = sandbox.task().seed.branch;
+    let text = sandbox.repo.git(&["show", &format!("{branch}:log.txt")]);
+    assert_eq!(text, "one\ntwo by main\ntwo by task\nthree\nfour\nfive\nsix");
+}

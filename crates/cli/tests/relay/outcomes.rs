@@ -63,6 +63,20 @@ fn a_report_that_is_wrong_fails_the_leg_with_the_exact_reason() {
     );
 }
 
+/// SPEC §3: "a failed leg with the exact reason, and the raw text kept".
+#[test]
+fn what_a_wrong_report_said_can_still_be_read() {
+    let report = "{\"outcome\": \"pr_re";
+    let sandbox =
+        Sandbox::shell(CODE, &format!("{WORK}echo 'its last words'\nprintf '{report}' > $ACQUIT_HANDOFF\n"));
+    sandbox.run_to(3);
+    let kept = sandbox.place("acquit/tasks/T-1/legs/1/out");
+    let handoff = std::fs::read_dir(&kept).unwrap().map(|entry| read(&entry.unwrap().path()));
+    assert!(handoff.into_iter().any(|text| text == report), "{}", kept.display());
+    sandbox.acquit(&["logs", "T-1"]).must(0).said("its last words");
+    sandbox.acquit(&["logs", "T-1", "--leg", "1"]).must(0).said("its last words");
+}
+
 #[test]
 fn a_payload_that_does_not_fit_its_schema_fails_the_leg() {
     let schema = "{ to = \"deliver\", schema = { type = \"object\", required = [\"files\"] } }";

@@ -73,6 +73,17 @@ fn a_daemon_that_drains_waits_for_its_legs() {
     assert_ne!(sandbox.task().state.word(), "working");
 }
 
+/// The dead children of a process that it has not reaped.
+fn zombies_of(parent: u32) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let stats = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let is_one = |stat: &String| {
+        let Some((_, rest)) = stat.rsplit_once(") ") else { return false };
+        rest.starts_with(&format!("Z {parent} "))
+    };
+    stats.filter(is_one).collect()
+}
+
 #[test]
 fn a_harness_that_is_killed_is_found_and_its_task_goes_on() {
     let sandbox = sandbox();
@@ -83,6 +94,7 @@ fn a_harness_that_is_killed_is_found_and_its_task_goes_on() {
     std::fs::write(sandbox.place("go"), "").unwrap();
     until("the task's end", || (sandbox.task().state.word() == "no_improvement").then_some(()));
     assert_eq!(sandbox.legs()[0].state, acquit_core::leg::State::Lost);
+    until("the daemon reaps what has died", || zombies_of(daemon.pid()).is_empty().then_some(()));
     daemon.signal(Signal::TERM);
     daemon.wait().must(0);
 }

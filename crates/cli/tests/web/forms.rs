@@ -304,3 +304,60 @@ fn tasks_are_found_retried_and_compared_and_schedules_paused() {
     let found = browser.get("/?q=Twice").body;
     assert!(found.contains("id=\"task-T-8\"") && found.contains("id=\"task-T-9\""), "{found}");
 }
+
+/// SPEC §3: ten steps "visible in the event log and the dashboard, each with its own time".
+#[test]
+fn the_page_of_a_task_shows_how_long_each_step_of_a_leg_took() {
+    let sandbox = Sandbox::scripted(common::CODE, WRITES);
+    sandbox.run_to(0);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let page = served.browser().get("/tasks/T-1").body;
+    let table = page.split_once("id=\"steps-fold\"").expect("the table of steps").1;
+    let table = table.split_once("</table>").expect("its end").0;
+    for (name, _) in acquit_core::event::Step::ALL {
+        assert!(table.contains(&format!(">{}</th>", name.replace('_', " "))), "{name}: {table}");
+    }
+    // The first of two legs passed on, so each of its ten steps has a time.
+    let first = table.split("<tr>").find(|row| row.contains(">1</th>")).expect("the first leg");
+    assert_eq!(first.matches("<td>").count(), 10, "{first}");
+    assert!(!first.contains('–') && first.contains(" ms</td>"), "{first}");
+}
+
+#[test]
+fn a_late_viewer_reads_a_long_transcript_from_its_first_line_to_its_last() {
+    let script = r#"
+[[code]]
+step = [
+    { say = "the very first line" },
+    { run = "true" },
+@BURSTS@
+    { write = "work.txt", content = "x\n" },
+    { say = "the very last line" },
+    { outcome = "pr_ready", payload = { summary = "done" } },
+]
+"#;
+    // More than a page shows, and no more at once than the store takes of a burst.
+    let burst = |burst: u32| {
+        let lines: Vec<String> = (burst * 300..(burst + 1) * 300).map(|n| format!("line {n}.")).collect();
+        format!("    {{ print = \"{}\" }}, {{ pause = \"900ms\" }},", lines.join("\\n"))
+    };
+    let bursts: Vec<String> = (0..5).map(burst).collect();
+    let sandbox = Sandbox::scripted(common::CODE, &script.replace("@BURSTS@", &bursts.join("\n")));
+    sandbox.run_to(0);
+    // Nobody was there while it ran.
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let (mut text, mut next) = (String::new(), Some("/tasks/T-1/legs/1".to_owned()));
+    while let Some(path) = next {
+        let page = browser.get(&path);
+        assert_eq!(page.status, 200, "{path}: {}", page.body);
+        next = page.body.split_once(">Later lines<").map(|(before, _)| {
+            let address = before.rsplit_once("href=\"").expect("a link").1;
+            address.trim_end_matches('"').replace("&amp;", "&")
+        });
+        text.push_str(&page.body);
+    }
+    for line in ["the very first line", "line 0.", "line 700.", "line 1499.", "the very last line"] {
+        assert!(text.contains(line), "{line}");
+    }
+}
