@@ -52,7 +52,7 @@ pub struct Costs {
 }
 
 /// One of the most expensive tasks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dear {
     /// Task id.
     pub id: TaskId,
@@ -153,6 +153,12 @@ pub fn midnight(at: Timestamp) -> Timestamp {
     let day = jiff::Timestamp::from_millisecond(at.0)
         .and_then(|at| at.to_zoned(jiff::tz::TimeZone::system()).start_of_day());
     day.map_or(at, |day| Timestamp(day.timestamp().as_millisecond()))
+}
+
+/// Returns the day of a time in the machine's time zone, such as `2026-11-19`.
+pub fn date(at: Timestamp) -> String {
+    let zoned = jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_zoned(jiff::tz::TimeZone::system()));
+    zoned.map_or_else(|_| String::new(), |zoned| zoned.strftime("%Y-%m-%d").to_string())
 }
 
 impl Bill {
@@ -373,6 +379,13 @@ pub struct Compared {
     pub agents: BTreeMap<(String, String), Performance>,
     /// Completed tasks and finished ones by agent, model and week: weeks since 1970, in UTC, from Monday on.
     pub weeks: BTreeMap<(String, String), BTreeMap<i64, (u64, u64)>>,
+}
+
+/// Returns the Monday with which a week begins, such as `2026-11-16`.
+pub fn monday(week: i64) -> String {
+    let days = i32::try_from(week * 7 - 3).unwrap_or(0);
+    let day = jiff::civil::date(1970, 1, 1).checked_add(jiff::Span::new().days(days));
+    day.map_or_else(|_| String::new(), |day| day.to_string())
 }
 
 /// Returns the week of a time: weeks since Monday, 29 December 1969.

@@ -8,7 +8,7 @@ use acquit_core::store::{Filter, Store};
 use acquit_core::time::{Span, Timestamp};
 use serde::Serialize;
 
-use crate::figures::{Bill, Compared, Costs, Performance, Rate, sum};
+use crate::figures::{Bill, Compared, Costs, Dear, Performance, Rate, date, monday, sum};
 use crate::index::{IndexedTask, TaskIndex};
 use crate::{App, Error};
 
@@ -42,6 +42,12 @@ pub struct Stats {
     pub agents: BTreeMap<String, Bill>,
     /// By model. Each leg that used it counts.
     pub models: BTreeMap<String, Bill>,
+    /// Cost of completed tasks in millionths of a dollar.
+    pub proven_micros: u64,
+    /// By day in the machine's time zone, such as `2026-11-19`. Each leg counts on the day it started.
+    pub days: BTreeMap<String, Bill>,
+    /// The most expensive tasks.
+    pub dearest: Vec<Dear>,
     /// Agents compared by model.
     pub compared: Vec<Contender>,
 }
@@ -57,6 +63,17 @@ pub struct Contender {
     pub results: Performance,
     /// Share of completed tasks.
     pub rate: Option<Rate>,
+    /// By week in which the tasks were added, named by its Monday.
+    pub weeks: BTreeMap<String, Week>,
+}
+
+/// Results of a week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Week {
+    /// Finished tasks, without cancelled ones.
+    pub tasks: u64,
+    /// Completed tasks among them.
+    pub done: u64,
 }
 
 /// Computes the statistics.
@@ -78,11 +95,12 @@ pub fn stats(app: &App, store: &mut dyn Store, which: Which) -> Result<Stats, Er
 pub fn of<'t>(tasks: impl Iterator<Item = &'t IndexedTask> + Clone, now: Timestamp) -> Stats {
     let costs: Costs = sum(tasks.clone(), now);
     let compared: Compared = sum(tasks, now);
-    let contender = |((agent, model), results): ((String, String), Performance)| Contender {
-        agent,
-        model,
-        rate: results.rate(),
-        results,
+    let Compared { agents, mut weeks } = compared;
+    let mut contender = |(name, results): ((String, String), Performance)| {
+        let weeks = weeks.remove(&name).unwrap_or_default().into_iter();
+        let weeks = weeks.map(|(week, (done, tasks))| (monday(week), Week { tasks, done })).collect();
+        let (agent, model) = name;
+        Contender { agent, model, rate: results.rate(), results, weeks }
     };
     Stats {
         tasks: costs.all.count,
@@ -93,6 +111,9 @@ pub fn of<'t>(tasks: impl Iterator<Item = &'t IndexedTask> + Clone, now: Timesta
         workflows: costs.workflows,
         agents: costs.agents,
         models: costs.models,
-        compared: compared.agents.into_iter().map(contender).collect(),
+        proven_micros: costs.all.proven_micros,
+        days: costs.days.into_iter().map(|(day, bill)| (date(day), bill)).collect(),
+        dearest: costs.dearest,
+        compared: agents.into_iter().map(&mut contender).collect(),
     }
 }

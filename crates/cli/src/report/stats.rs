@@ -1,28 +1,36 @@
 //! Tables of costs and success rates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use acquit_core::time::Span;
 
 use super::{Look, Printer, money, table, text};
-use acquit_app::figures::{Bill, Rate};
+use acquit_app::figures::{Bill, Dear, Rate};
 use acquit_app::stats::{Contender, Stats};
 
 /// Maximum width of a name.
 const NAME: usize = 40;
+/// Number of newest days to print.
+const DAYS: usize = 14;
+/// Number of newest weeks to print.
+const WEEKS: usize = 6;
 
 impl Printer {
-    /// Prints the cost of tasks by project, workflow, agent and model.
+    /// Prints the cost of tasks by project, workflow, agent, model and day, and the most expensive tasks.
     pub fn stats(self, stats: &Stats, limit: u32) {
         if stats.tasks == 0 {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");
         }
+        // The newest days; `--json` has all.
+        let days =
+            stats.days.iter().rev().take(DAYS).map(|(day, bill)| (day.clone(), bill.clone())).collect();
         let groups = [
             ("PROJECT", "TASKS", "DONE", &stats.projects),
             ("WORKFLOW", "TASKS", "DONE", &stats.workflows),
             ("AGENT", "LEGS", "PASSED", &stats.agents),
             ("MODEL", "LEGS", "PASSED", &stats.models),
+            ("DAY", "LEGS", "PASSED", &days),
         ];
         for (name, count, good, groups) in groups {
             if groups.is_empty() {
@@ -35,8 +43,15 @@ impl Printer {
             }
             self.data("");
         }
+        self.dearest(&stats.dearest);
         self.compared(&stats.compared);
-        let total = format!("{}, {}", text::count(stats.tasks, "task"), money::cost(stats.cost_micros));
+        self.weeks(&stats.compared);
+        let proven = match stats.proven_micros {
+            0 => String::new(),
+            proven => format!(", {} of it for completed tasks", money::cost(Some(proven))),
+        };
+        let total =
+            format!("{}, {}{proven}", text::count(stats.tasks, "task"), money::cost(stats.cost_micros));
         self.data(&self.paint(Look::Strong, &total));
         for remark in money::remarks(&stats.usage) {
             self.say(&self.paint(Look::Faint, &remark));
@@ -59,6 +74,48 @@ fn rate(rate: Option<Rate>) -> String {
 }
 
 impl Printer {
+    /// Prints the most expensive tasks.
+    fn dearest(self, all: &[Dear]) {
+        if all.is_empty() {
+            return;
+        }
+        let row = |one: &Dear| {
+            vec![one.id.to_string(), money::usage_cost(&one.usage), text::line(&one.title, 2 * NAME)]
+        };
+        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+        for line in table::fitted(&["DEAREST", "COST", "TITLE"], &rows, &[1], &[], self.width()) {
+            self.data(&line);
+        }
+        self.data("");
+    }
+
+    /// Prints how much of the work of each agent was accepted, week by week.
+    fn weeks(self, all: &[Contender]) {
+        let weeks: BTreeSet<&String> = all.iter().flat_map(|one| one.weeks.keys()).collect();
+        let weeks: Vec<&String> = weeks.into_iter().rev().take(WEEKS).collect();
+        if weeks.len() < 2 {
+            return;
+        }
+        let of = |one: &Contender, week: &String| {
+            one.weeks
+                .get(week)
+                .map_or_else(|| "–".to_owned(), |week| format!("{} of {}", week.done, week.tasks))
+        };
+        let row = |one: &Contender| {
+            let name = text::line(&format!("{} {}", one.agent, one.model), NAME);
+            std::iter::once(name).chain(weeks.iter().map(|week| of(one, week))).collect()
+        };
+        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+        let headings: Vec<&str> =
+            std::iter::once("WEEK OF").chain(weeks.iter().map(|week| week.as_str())).collect();
+        let columns: Vec<usize> = (1..headings.len()).collect();
+        let oldest: Vec<usize> = columns.iter().rev().copied().collect();
+        for line in table::fitted(&headings, &rows, &columns, &oldest, self.width()) {
+            self.data(&line);
+        }
+        self.data("");
+    }
+
     /// Prints how often the work of each agent was accepted, and its cost.
     fn compared(self, all: &[Contender]) {
         if all.is_empty() {

@@ -113,7 +113,11 @@ step = [ { run = "cat other.txt >> work.txt" }, { outcome = "pr_ready" } ]
     assert_eq!(gate_runs(&sandbox), [1, 2]);
     let branch = sandbox.task().seed.branch;
     assert_eq!(sandbox.repo.git(&["rev-parse", &format!("{branch}^")]), now);
-    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work\nother", "the agent saw the new base");
+    assert_eq!(
+        sandbox.repo.git(&["show", &format!("{branch}:work.txt")]),
+        "work\nother",
+        "the agent saw the new base"
+    );
 }
 
 /// A second stage of an agent with gates, before the delivery.

@@ -77,11 +77,31 @@ fn stats_count_every_leg_of_every_task_anywhere() {
         stats["cost_micros"].as_u64().unwrap() > 250_000,
         "the leg that failed cost something too: {stats}"
     );
+    let days = stats["days"].as_object().unwrap();
+    let by_day: u64 = days.values().map(|day| day["cost_micros"].as_u64().unwrap()).sum();
+    assert_eq!(stats["cost_micros"], by_day, "{stats}");
+    let dearest: Vec<&str> =
+        stats["dearest"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(dearest.len(), 2, "{stats}");
+    let weeks = stats["compared"][0]["weeks"].as_object().unwrap();
+    assert_eq!(weeks.values().map(|week| week["tasks"].as_u64().unwrap()).sum::<u64>(), 1, "{stats}");
+    assert!(stats["proven_micros"].as_u64().unwrap() < by_day, "{stats}");
     let mut elsewhere = sandbox.command(&["stats"]);
     let output = elsewhere.current_dir("/").output().unwrap();
     let words = String::from_utf8(output.stdout).unwrap();
-    for word in ["PROJECT", "WORKFLOW", "flow", "AGENT", "bot", "MODEL", "claude-sonnet-4-5", "2 tasks, $0."]
-    {
+    for word in [
+        "PROJECT",
+        "WORKFLOW",
+        "flow",
+        "AGENT",
+        "bot",
+        "MODEL",
+        "claude-sonnet-4-5",
+        "DAY",
+        "DEAREST",
+        "2 tasks, $0.",
+        "of it for completed tasks",
+    ] {
         assert!(words.contains(word), "no {word} in\n{words}");
     }
     sandbox.acquit(&["stats", "--limit", "1"]).must(0).said("only the newest task; --limit counts more");

@@ -361,3 +361,48 @@ step = [
         assert!(text.contains(line), "{line}");
     }
 }
+
+/// SPEC §6: "Everything the dashboard can do, the CLI and a documented HTTP API can do."
+#[test]
+fn what_the_pages_of_costs_and_agents_show_the_command_and_the_api_show_too() {
+    let script = WRITES.replace("step = [ {", "step = [ { usage = { model = \"claude-sonnet-4-5\", input = 100000, output = 1000, cost_micros = 1250000 } }, {");
+    let sandbox = Sandbox::scripted(common::CODE, &script);
+    sandbox.acquit(&["run", "Paint it"]).must(0);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let api = crate::api::client(&sandbox, &served, "ci", "viewer").api("GET", "/stats", None).1;
+    let command = sandbox.acquit(&["stats", "--json"]).must(0).json();
+    let day = command["days"].as_object().unwrap().keys().next().unwrap().clone();
+    let page = browser.get("/costs").body;
+    // By project, workflow, agent, model and day, each with its amount, and the task that cost it.
+    for (group, name) in
+        [("workflows", "flow"), ("agents", "bot"), ("models", "claude-sonnet-4-5"), ("days", day.as_str())]
+    {
+        for stats in [&api, &command] {
+            assert_eq!(stats[group][name]["cost_micros"], 1_250_000, "{group}: {stats}");
+            assert_eq!(stats[group][name]["proven_micros"], 1_250_000, "{group}: {stats}");
+        }
+        if group != "days" {
+            let row = page.split_once(&format!(">{name}<")).unwrap_or_else(|| panic!("{name}: {page}")).1;
+            assert!(row.split("</tr>").next().unwrap().contains("$1.25"), "{group}: {row}");
+        }
+    }
+    let days = page.split_once("id=\"days\"").expect("the days").1;
+    assert!(days.split("</svg>").next().unwrap().contains(": $1.25</title>"), "{days}");
+    assert_eq!(
+        (&api["dearest"][0]["id"], &api["dearest"][0]["cost_micros"]),
+        (&"T-1".into(), &1_250_000.into()),
+        "{api}"
+    );
+    assert_eq!(command["dearest"][0]["id"], "T-1", "{command}");
+    assert!(page.contains("Most expensive tasks") && page.contains("Paint it"), "{page}");
+    // Agents compared, with their weeks.
+    let agents = browser.get("/agents").body;
+    assert!(agents.contains("1 of 1") && agents.contains("claude-sonnet-4-5"), "{agents}");
+    for stats in [&api, &command] {
+        let weeks = stats["compared"][0]["weeks"].as_object().unwrap();
+        let shown: Vec<_> =
+            weeks.values().map(|week| (week["done"].clone(), week["tasks"].clone())).collect();
+        assert_eq!(shown, [(1.into(), 1.into())], "{stats}");
+    }
+}

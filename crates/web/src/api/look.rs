@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use acquit_app::figures::Bill;
+use acquit_app::figures::{Bill, Dear};
 use acquit_app::stats;
 use acquit_app::{doctor, settings};
 use acquit_core::store::Filter;
@@ -35,7 +35,7 @@ pub fn routes() -> Vec<Route> {
         get(
             "/stats",
             "getStats",
-            "Show cost, time and success by project, workflow, agent and model, and agents compared",
+            "Show cost, time and success by project, workflow, agent, model and day, the most expensive tasks, and agents compared",
             costs,
         ),
         get("/agents", "listAgents", "List coding agents that are installed or configured", agents),
@@ -142,8 +142,34 @@ answer! {
         agents: BTreeMap<String, Group>,
         /// By model. Each leg counts.
         models: BTreeMap<String, Group>,
+        /// Cost of completed tasks in millionths of a dollar.
+        proven_micros: u64,
+        /// By day in the server's time zone, such as 2026-11-19. Each leg counts on the day it started.
+        days: BTreeMap<String, Group>,
+        /// The most expensive tasks.
+        dearest: Vec<Dearest>,
         /// Agents compared by model.
         compared: Vec<Contender>,
+    }
+
+    /// One of the most expensive tasks.
+    Dearest {
+        /// Task id.
+        id: String,
+        /// Title.
+        title: String,
+        /// Cost in millionths of a dollar.
+        cost_micros: Option<u64>,
+        /// Cost limit in millionths of a dollar.
+        limit_micros: Option<u64>,
+    }
+
+    /// Results of a week.
+    Week {
+        /// Finished tasks that were added in it, without cancelled ones.
+        tasks: u64,
+        /// Completed tasks among them.
+        done: u64,
     }
 
     /// Results of an agent with a model. A task counts for the agent and model that first wrote its change.
@@ -166,6 +192,8 @@ answer! {
         cost_micros: Option<u64>,
         /// Median run time of a task in milliseconds.
         median_ms: Option<u64>,
+        /// By week, named by its Monday.
+        weeks: BTreeMap<String, Week>,
     }
 
     /// A group of tasks or legs.
@@ -182,6 +210,8 @@ answer! {
         tokens: u64,
         /// Cost in millionths of a dollar; null if no price is known.
         cost_micros: Option<u64>,
+        /// Part of the cost that went into completed tasks.
+        proven_micros: u64,
     }
 
     /// A coding agent.
@@ -372,6 +402,15 @@ fn targets(way: &acquit_core::workflow::Transition) -> String {
     way.to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+fn dearest(one: Dear) -> Dearest {
+    Dearest {
+        id: one.id.to_string(),
+        title: one.title,
+        cost_micros: one.usage.paid(),
+        limit_micros: one.limit,
+    }
+}
+
 fn contender(one: stats::Contender) -> Contender {
     let median = one.results.median();
     Contender {
@@ -384,6 +423,11 @@ fn contender(one: stats::Contender) -> Contender {
         fixes: one.results.fixes,
         cost_micros: one.results.cost,
         median_ms: median.map(|median| u64::try_from(median.as_millis()).unwrap_or(u64::MAX)),
+        weeks: one
+            .weeks
+            .into_iter()
+            .map(|(week, stats::Week { tasks, done })| (week, Week { tasks, done }))
+            .collect(),
     }
 }
 
@@ -405,6 +449,7 @@ fn costs(cx: &mut Context<'_>, _: &At, query: StatsQuery) -> Result<Stats, Probl
                 ran_ms: group.ran_millis,
                 tokens: group.usage.tokens(),
                 cost_micros: group.cost_micros,
+                proven_micros: group.proven_micros,
             };
             (name, shown)
         };
@@ -418,6 +463,9 @@ fn costs(cx: &mut Context<'_>, _: &At, query: StatsQuery) -> Result<Stats, Probl
         workflows: groups(stats.workflows),
         agents: groups(stats.agents),
         models: groups(stats.models),
+        proven_micros: stats.proven_micros,
+        days: groups(stats.days),
+        dearest: stats.dearest.into_iter().map(dearest).collect(),
         compared: stats.compared.into_iter().map(contender).collect(),
     })
 }
