@@ -21,7 +21,7 @@ mod report;
 pub mod rule;
 
 pub use check::Check;
-pub use evidence::{Evidence, Figure, Finding, Weight};
+pub use evidence::{Evidence, Figure, Finding, Runs, TestRuns, Weight};
 pub use filter::{Matcher, PathFilter};
 pub use report::{Format, Place, Report};
 

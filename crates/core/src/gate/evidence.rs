@@ -34,10 +34,38 @@ pub struct Evidence {
     /// Names of the first tests that failed by an assertion without the change and pass with it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red: Vec<String>,
+    /// Tests of the change, each without the change and with it: the first of them, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestRuns>,
     /// Complaints of a failed command, to compare with those on the base; only for changes that are judged without an
     /// agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complaints: Vec<Complaint>,
+}
+
+/// A test of the change in its runs without the change and with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRuns {
+    /// Name of the test.
+    pub test: String,
+    /// What it shows, by the rule that findings name: `assert-red`, `never-red`.
+    pub rule: String,
+    /// Runs without the change.
+    pub without: Runs,
+    /// Runs with the change.
+    pub with: Runs,
+    /// Why it failed without the change, if it did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub said: String,
+}
+
+/// How a test ended in some runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    /// Number of runs in which it was executed; 0 if it was in none.
+    pub of: u32,
+    /// Number of these in which it failed.
+    pub failed: u32,
 }
 
 /// A count or measurement.
@@ -99,6 +127,14 @@ impl Evidence {
         }
     }
 
+    /// Adds the runs of a test of the change, if there is room.
+    pub fn ran(&mut self, test: TestRuns) {
+        if self.tests.len() < MOST_RED {
+            let (name, said) = (shorten(test.test.trim(), LONGEST_NAME), shorten(test.said.trim(), LONGEST));
+            self.tests.push(TestRuns { test: name, said, ..test });
+        }
+    }
+
     /// Adds figures and findings of another check.
     pub fn add(&mut self, other: Self) {
         for Figure { what, value } in other.figures {
@@ -109,6 +145,7 @@ impl Evidence {
         }
         self.more = self.more.saturating_add(other.more);
         other.red.iter().for_each(|test| self.turned(test));
+        other.tests.into_iter().for_each(|test| self.ran(test));
         self.complaints.extend(other.complaints);
     }
 
@@ -138,11 +175,24 @@ mod tests {
             evidence.find(Weight::Fails, "rule", &"x".repeat(10_000), None);
             evidence.figure("tests", number);
             evidence.turned(&"y".repeat(10_000));
+            let long = "z".repeat(10_000);
+            let runs = Runs { of: 1, failed: 1 };
+            evidence.ran(TestRuns {
+                test: long.clone(),
+                rule: String::new(),
+                without: runs,
+                with: runs,
+                said: long,
+            });
         }
         assert_eq!((evidence.findings.len(), evidence.more), (MOST_FINDINGS, 150));
         assert_eq!(evidence.figures.len(), MOST_FIGURES);
         assert!(evidence.findings.iter().all(|finding| finding.message.len() < LONGEST + 40));
         assert_eq!(evidence.red.len(), MOST_RED);
         assert!(evidence.red.iter().all(|test| test.len() < LONGEST_NAME + 40));
+        assert_eq!(evidence.tests.len(), MOST_RED);
+        assert!(
+            evidence.tests.iter().all(|it| it.test.len() < LONGEST_NAME + 40 && it.said.len() < LONGEST + 40)
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::failure::Location;
 use crate::gate::check::{Red, Weak};
-use crate::gate::{Evidence, Weight, rule};
+use crate::gate::{Evidence, Runs, TestRuns, Weight, rule};
 use crate::results::{Broken, Case, Known, Merged, Outcome, Results, TestId};
 
 pub mod account;
@@ -182,6 +182,8 @@ struct Judged {
     location: Option<Location>,
     /// Whether the source declares it and no runner finds it.
     is_unfound: bool,
+    /// Its runs without the change and with it.
+    runs: [Runs; 2],
 }
 
 /// Draws the conclusions from the runs. The change is accepted if nothing in the evidence fails it.
@@ -269,7 +271,12 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
             // The comparison reports failures.
             Known::Skipped | Known::Flaky | Known::Red(_) | Known::Absent => continue,
         };
-        judged.push(Judged { name: id.to_string(), how, detail, location, is_unfound: false });
+        let before = match &seen.red {
+            Tree::Ran(red) => runs(&red.merged, id),
+            Tree::NotBuilt(_) => Runs::default(),
+        };
+        let runs = [before, runs(&green.merged, id)];
+        judged.push(Judged { name: id.to_string(), how, detail, location, is_unfound: false, runs });
     }
     for (name, file) in &seen.declared {
         let is_it = |id: &TestId| {
@@ -281,7 +288,8 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
         if !green.merged.results.tests.keys().any(is_it) {
             let detail = "no run with the change has it".to_owned();
             let location = Some(Location { path: file.clone(), line: 1 });
-            judged.push(Judged { name: name.clone(), how: How::NotRun, detail, location, is_unfound: true });
+            let (name, how, runs) = (name.clone(), How::NotRun, [Runs::default(); 2]);
+            judged.push(Judged { name, how, detail, location, is_unfound: true, runs });
         }
     }
     let lost = |id: &&TestId| match &seen.red {
@@ -302,10 +310,21 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
         };
         judged.extend(unusable.map(|(how, detail)| {
             let name = "the changed tests".to_owned();
-            Judged { name, how, detail, location: None, is_unfound: false }
+            Judged { name, how, detail, location: None, is_unfound: false, runs: [Runs::default(); 2] }
         }));
     }
     judged
+}
+
+/// In how many of how many runs a test failed; none if it was not executed.
+fn runs(merged: &Merged, id: &TestId) -> Runs {
+    match merged.of(id) {
+        Known::Skipped | Known::Absent => Runs::default(),
+        Known::Passed | Known::Red(_) | Known::Flaky => {
+            let (failed, of) = merged.odds(id);
+            Runs { of, failed }
+        }
+    }
 }
 
 /// Returns the result of a passing test without the change; `None` if it is an old test that always passed.
@@ -488,6 +507,11 @@ fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
     }
     for test in judged.iter().filter(|test| matches!(test.how, How::AssertRed | How::CrashRed)) {
         evidence.turned(&test.name);
+    }
+    for test in judged {
+        let [without, with] = test.runs;
+        let (name, rule, said) = (test.name.clone(), test.how.rule().to_owned(), test.detail.clone());
+        evidence.ran(TestRuns { test: name, rule, without, with, said });
     }
     let proves = |how: How| match (how, weak) {
         (How::AssertRed | How::CrashRed | How::TimeoutRed, _) | (How::Weak, Weak::Allow) => true,
