@@ -1,9 +1,12 @@
 //! Requests that wait for a person, and replies to them.
 
 use acquit_core::change::Change;
+use acquit_core::check::review::{Found, findings};
+use acquit_core::conflict::Hunk;
 use acquit_core::decide::{Illegal, Input, decide};
 use acquit_core::human_request::{Answer, Ask, Kind, Question};
 use acquit_core::ids::TaskId;
+use acquit_core::leg::{Ending, Purpose};
 use acquit_core::store::{self, Filter, Store};
 use acquit_core::task::{Actor, End, State, Task};
 use acquit_core::workflow::Workflow;
@@ -68,6 +71,30 @@ pub fn leads(task: &Task, workflow: &Workflow, answer: Answer) -> Option<Leads> 
         Change::Ended { .. } => Some(Leads::Ends),
         _ => None,
     })
+}
+
+/// Returns the conflict that the open request of a task is about: the commit of the base branch, and both sides of each
+/// place. `None` if the request is about something else.
+pub fn conflict(task: &Task) -> Option<(&str, &[Hunk])> {
+    let State::Waiting { request } = &task.state else { return None };
+    if let Purpose::Resolve { onto, hunks, .. } = &request.resume.purpose {
+        return Some((onto, hunks));
+    }
+    match &task.past.last()?.ending {
+        Ending::Conflict { onto, hunks, .. } => Some((onto, hunks)),
+        _ => None,
+    }
+}
+
+/// Returns what the newest review of the task found, if that is why it is where it is.
+pub fn review(task: &Task) -> Vec<Found> {
+    let newest = task.past.iter().rev().find_map(|past| match &past.ending {
+        Ending::Passed { outcome } | Ending::Rejected { outcome, .. } => {
+            Some(findings(&outcome.payload).unwrap_or_default()).filter(|found| !found.is_empty())
+        }
+        _ => None,
+    });
+    newest.unwrap_or_default()
 }
 
 impl Reply {

@@ -197,9 +197,11 @@ pub fn board(store: &mut dyn Store, index: &mut TaskIndex, midnight: Timestamp) 
 /// Maximum number of waiting legs whose order is shown.
 const QUEUED: u32 = 1_000;
 
-/// Returns the places of tasks in the queue: the order in which their legs are claimed.
+/// Returns the places of tasks in the queue: the order in which their legs are claimed. Legs that are due later, or that
+/// a limit keeps waiting, have none.
 pub fn queue(store: &mut dyn Store) -> Result<BTreeMap<TaskId, i64>, Error> {
-    let waiting = store.waiting(QUEUED)?;
+    let now = store.now()?;
+    let waiting = store.waiting(QUEUED)?.into_iter().filter(|leg| leg.is_due(now));
     Ok((0..).zip(waiting).map(|(place, leg)| (leg.leg.task, place)).collect())
 }
 

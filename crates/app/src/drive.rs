@@ -122,6 +122,9 @@ pub fn run_now(app: &App, store: &mut dyn Store, id: TaskId) -> Result<(), Error
     }
     let definition = store.definition(id)?;
     crate::preflight::check(app, &definition.config, &definition.workflow)?;
+    if !is_due(store, id)? {
+        return Err(Error::NotStarted { task: id, why: "its next leg is due later" });
+    }
     match Driver::default().step(app, store, id)? {
         Step::Done => Ok(()),
         Step::ForWorkers => Err(Error::ForWorkers { task: id, why: crate::workers::why(store, id)? }),

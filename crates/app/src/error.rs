@@ -188,6 +188,14 @@ pub enum Error {
         /// State of the task.
         state: &'static str,
     },
+    /// The leg of the task cannot be started here now.
+    #[error("run {task} now: {why}")]
+    NotStarted {
+        /// Task id.
+        task: TaskId,
+        /// Reason.
+        why: &'static str,
+    },
     /// The base branch is checked out with uncommitted changes.
     #[error("merge into {branch}: it is checked out at {} with changes that are in no commit", at.display())]
     DirtyCheckout {

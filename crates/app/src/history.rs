@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use acquit_core::artifact::Artifact;
 use acquit_core::change::Change;
 use acquit_core::event::{Body, Event, SetupAgain, Step};
 use acquit_core::gate::Verdict;
 use acquit_core::human_request::Answer;
 use acquit_core::ids::TaskId;
 use acquit_core::store::{Store, each_event};
-use acquit_core::task::Actor;
+use acquit_core::task::{Actor, Task};
 use acquit_core::time::Timestamp;
 use serde::Serialize;
 
@@ -131,6 +132,24 @@ impl History {
             self.events.drain(..EVENTS);
         }
     }
+}
+
+/// Returns the commit of the work at the end of a leg, if the leg or an earlier one made any.
+pub fn commit_at(task: &Task, leg: u32) -> Option<&str> {
+    let made = task.artifacts.iter().filter_map(|artifact| match artifact {
+        Artifact::Commits { leg: of, commits } if *of <= leg => Some((*of, commits.last()?)),
+        _ => None,
+    });
+    made.max_by_key(|(of, _)| *of).map(|(_, commit)| commit.id.as_str())
+}
+
+/// Returns the first leg after this one that changed the work.
+pub fn changed_since(task: &Task, leg: u32) -> Option<u32> {
+    let made = task.artifacts.iter().filter_map(|artifact| match artifact {
+        Artifact::Commits { leg: of, commits } if *of > leg && !commits.is_empty() => Some(*of),
+        _ => None,
+    });
+    made.min()
 }
 
 /// Formats an answer as one line.

@@ -10,6 +10,7 @@
 pub mod answer;
 pub mod answer_link;
 mod app;
+pub mod artifact;
 pub mod ask;
 pub mod board;
 pub mod check;

@@ -1,5 +1,6 @@
 //! Actions of forms. Each calls one use case and redirects to the page of the form.
 
+use acquit_app::Means;
 use acquit_app::answer::{Reply, Seen};
 use acquit_app::reload::Renewal;
 use acquit_app::{App, Error};
@@ -120,6 +121,8 @@ pub enum Action {
         stage: Option<Name>,
         /// Note for the agent.
         note: Option<String>,
+        /// Agent from now on; `None` for the one of before.
+        agent: Option<Name>,
     },
     /// Merge its work into the base branch.
     Merge,
@@ -154,7 +157,9 @@ impl Action {
             "retry" => {
                 let stage = form.get("stage").map(str::parse).transpose();
                 let stage = stage.map_err(|_| Lacks::new("stage", "There is no such stage."))?;
-                Ok(Self::Retry { stage, note: form.with_comments("note") })
+                let agent = form.get("agent").map(str::parse).transpose();
+                let agent = agent.map_err(|_| Lacks::new("agent", "There is no such agent."))?;
+                Ok(Self::Retry { stage, note: form.with_comments("note"), agent })
             }
             "approve" => reply(Reply::Approve),
             "reject" => match form.with_comments("reason") {
@@ -178,9 +183,11 @@ impl Action {
             Self::Cancel => app.cancel(store, task).map(|_| ()),
             Self::Run => acquit_app::drive::run_now(app, store, task),
             Self::Merge => app.merge(store, task).map(|_| ()),
-            Self::Retry { stage, note } => {
+            Self::Retry { stage, note, agent } => {
                 let input = Input::Retry { by: app.person(), stage, note };
-                app.decide_with(store, task, Some(&input), &Renewal::default()).map(|_| ())
+                let means = Means { agent, ..Means::default() };
+                app.decide_with(store, task, Some(&input), &Renewal { means, ..Renewal::default() })
+                    .map(|_| ())
             }
             Self::Feedback => app.feedback(store, task).map(|_| ()),
             Self::Reply { seen, reply } => app.reply_seen(store, task, &seen, reply).map(|_| ()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acquit_app::Error;
 use acquit_app::diff::{FileChange, TaskDiff};
-use acquit_app::history::{History, history};
+use acquit_app::history::{History, changed_since, history};
 use acquit_core::gate::Weight;
 use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
@@ -37,6 +37,8 @@ struct File<'t> {
 struct Remark {
     gate: String,
     leg: u32,
+    /// The leg that changed the work after the gate had judged it.
+    changed: Option<u32>,
     sign: Sign,
     text: String,
 }
@@ -58,7 +60,7 @@ pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId, role: Role) -
         Err(Error::NotDelivered { .. }) if task.tip == task.base() => return Ok(none(&task)),
         read => read?,
     };
-    let remarks = remarks(&history(store, id)?);
+    let remarks = remarks(&task, &history(store, id)?);
     let sending = if runs || !role.may_act() { None } else { sending(shared, store, &task)? };
     let sum = |count: fn(&FileChange) -> Option<u64>| diff.files.iter().filter_map(count).sum::<u64>();
     let body = html! {
@@ -147,18 +149,19 @@ fn files_of(diff: &TaskDiff, most: usize, remarks: &Remarks, commented: bool) ->
 }
 
 /// Returns the line findings of the newest verdicts.
-fn remarks(history: &History) -> Remarks {
+fn remarks(task: &Task, history: &History) -> Remarks {
     let mut all = Remarks::new();
     for verdict in history.newest_verdicts() {
         let leg =
             history.verdicts.iter().rev().find(|(_, known)| known == verdict).map_or(0, |(leg, _)| *leg);
+        let changed = changed_since(task, leg);
         let mut add = |path: &str, line: u32, sign: Sign, text: &str| {
-            let remark = Remark { gate: verdict.gate.to_string(), leg, sign, text: text.to_owned() };
+            let remark = Remark { gate: verdict.gate.to_string(), leg, changed, sign, text: text.to_owned() };
             all.entry(path.to_owned()).or_default().entry(u64::from(line)).or_default().push(remark);
         };
         for finding in &verdict.evidence.findings {
             if let Some(place) = &finding.location {
-                let sign = if finding.weight == Weight::Noted || verdict.passed {
+                let sign = if finding.weight == Weight::Noted || !verdict.rejects() {
                     Sign::Noted
                 } else {
                     Sign::Rejected
@@ -170,14 +173,15 @@ fn remarks(history: &History) -> Remarks {
             && let Some(place) = &failure.location
             && verdict.evidence.findings.iter().all(|finding| finding.location.as_ref() != Some(place))
         {
-            add(&place.path, place.line, Sign::Rejected, &failure.message);
+            let sign = if verdict.rejects() { Sign::Rejected } else { Sign::Noted };
+            add(&place.path, place.line, sign, &failure.message);
         }
     }
     all
 }
 
 fn remark(remark: &Remark) -> Markup {
-    html! { p.remark { (remark.sign.named()) span { b { (words::line(&remark.gate, 60)) } " · leg " (remark.leg) " · " (words::line(&remark.text, 600)) } } }
+    html! { p.remark { (remark.sign.named()) span { b { (words::line(&remark.gate, 60)) } " · leg " (remark.leg) @if let Some(leg) = remark.changed { " · changed since by leg " (leg) ", not judged yet" } " · " (words::line(&remark.text, 600)) } } }
 }
 
 fn files(text: &str) -> Vec<File<'_>> {

@@ -41,6 +41,8 @@ pub fn content(shared: &Shared, store: &mut dyn Store, role: Role) -> Result<Con
         let subject = Subject::read(shared, store, &task, request)?;
         all.push((task, subject));
     }
+    let seq = shared.live.newest(store)?;
+    let answers = shared.answers.newest(store, seq)?;
     let heading = match all.len() {
         0 => "Nothing waits for you".to_owned(),
         1 => "1 request waits for you".to_owned(),
@@ -61,6 +63,14 @@ pub fn content(shared: &Shared, store: &mut dyn Store, role: Role) -> Result<Con
                 } }
             }
         }
+        div #answered data-live { @if !answers.is_empty() { section.panel aria-labelledby="answered-h" {
+            header.panel-head { h2 #answered-h { "Recent answers" } }
+            ul.rows { @for one in &answers { li {
+                a href={ "/tasks/" (one.task) "#conversation" } { (one.task) } " "
+                b { (words::line(&one.by, 60)) } ": " (words::line(&one.answer, 200)) " "
+                time.dim datetime=(words::datetime(one.at)) { (words::moment(one.at, "%d %b %H:%M")) }
+            } } }
+        } } }
     };
     Ok(Content { title: "Inbox".to_owned(), task: None, body })
 }

@@ -10,7 +10,7 @@
   document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   if (!body.dataset.seq) return keys();
 
-  let last = body.dataset.seq, source = null, timer = 0, busy = false, again = false, refreshed = 0;
+  let last = body.dataset.seq, source = null, timer = 0, busy = false, again = false;
   const status = document.getElementById("live"), note = document.getElementById("note");
 
   const say = (text, on) => { status.textContent = text; status.classList.toggle("on", on); };
@@ -35,6 +35,8 @@
   const swap = (now, next) => {
     if (now.isEqualNode(next)) return;
     if (now.hasAttribute("data-list")) return swapList(now, next);
+    // The script has changed this button, and it may have the focus.
+    if (now.id === "follow") return;
     if (held(now)) return tell("This changed while you were writing. Your text is kept; reload to see what is new.");
     keepOpen(now, next);
     now.replaceWith(document.importNode(next, true));
@@ -57,9 +59,10 @@
 
   const refresh = async () => {
     if (busy) { again = true; return; }
-    busy = true; refreshed = Date.now();
+    busy = true;
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
+      // The header lets the server give the same page to all viewers.
+      const answer = await fetch(location.href, { credentials: "same-origin", cache: "no-store", headers: { "x-acquit-refresh": "1" } });
       if (answer.status === 401) return location.reload();
       if (!answer.ok) throw new Error(answer.status);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -74,13 +77,21 @@
     } catch { say("as of " + clock() + ", trying again", false); }
     finally { busy = false; if (again) { again = false; schedule(); } }
   };
-  // Show the first change at once, and further ones at most twice a second.
-  const schedule = () => { if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.max(0, 500 - (Date.now() - refreshed))); };
+  // Show a few changes at once, and then at most two per second.
+  const MOST = 5, EVERY = 500;
+  let room = MOST, counted = Date.now();
+  const schedule = () => {
+    if (timer) return;
+    const now = Date.now();
+    room = Math.min(MOST, room + (now - counted) / EVERY);
+    counted = now;
+    timer = setTimeout(() => { timer = 0; room -= 1; refresh(); }, Math.max(0, 1 - room) * EVERY);
+  };
 
   // Follow mode keeps the newest line in view. Scrolling up ends it; then the button counts new lines.
   const lineCount = () => document.querySelectorAll(".lines > li").length;
   follow = (() => {
-    const button = () => document.querySelector("[data-follow]"), box = () => document.querySelector("#scroll.scrolled");
+    const button = () => document.querySelector("[data-follow]"), box = () => document.querySelector(".scrolled");
     let on = true, fresh = 0;
     const near = () => { const it = box() || document.documentElement; return it.scrollTop + it.clientHeight >= it.scrollHeight - 60; };
     const show = () => { const it = button(); if (!it) return; it.hidden = false; it.setAttribute("aria-pressed", on); it.textContent = on ? "Stop following" : fresh ? `Follow, ${fresh} new` : "Follow"; };
@@ -99,7 +110,10 @@
   let wish = null, end = null;
   const heard = (news) => {
     if (news.id) last = news.id;
-    if (!document.hidden && (!news.task || !body.dataset.task || news.task === body.dataset.task)) schedule();
+    const about = body.dataset.task;
+    // Output of an agent is on the pages of its task, and on the board.
+    const shown = !news.task || (about ? news.task === about : news.kind !== "printed" || location.pathname === "/");
+    if (!document.hidden && shown) schedule();
   };
   const state = (on) => say(on ? "live" : "as of " + clock() + ", trying again", on);
   channel.onmessage = ({ data }) => {
@@ -115,7 +129,7 @@
     source.onopen = () => tell(true);
     source.onerror = () => tell(false);
     for (const kind of ["change", "again", "printed"]) source.addEventListener(kind, (event) => {
-      const news = { id: event.lastEventId, task: kind === "change" ? JSON.parse(event.data).task : "" };
+      const news = { id: event.lastEventId, kind, task: JSON.parse(event.data).task };
       heard(news); channel.postMessage(news);
     });
   });
@@ -140,7 +154,11 @@
   };
   const count = () => { for (const time of document.querySelectorAll("time[data-since]")) time.textContent = length(Date.now() - Number(time.dataset.since)); };
   setInterval(count, 1000);
+  // Leases of workers and pauses of schedules are no events.
+  if (["/workers", "/nights"].includes(location.pathname)) setInterval(() => { if (!document.hidden) schedule(); }, 5000);
   open();
+  // The agent may have printed between the load of the page and the start of the stream.
+  if (document.querySelector("[data-follow]")) schedule();
   keys();
 
   function keys() {

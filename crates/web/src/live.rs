@@ -2,17 +2,18 @@
 //!
 //! One thread reads the store's events while there are viewers, and broadcasts them: the store is queried once,
 //! regardless of the number of viewers. Each message has the event's number in the store as its id, so a browser that
-//! was disconnected continues with `Last-Event-ID`. Output of an agent is not an event; pages only get a signal that
-//! there is new output.
+//! was disconnected continues with `Last-Event-ID`. Output of an agent is not an event; pages only get a signal that a
+//! task has new output.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use acquit_app::{App, Error};
 use acquit_core::event::Event;
-use acquit_core::ids::TaskId;
+use acquit_core::ids::{LegId, TaskId};
 use acquit_core::store::Store;
 use axum::response::sse::{self, KeepAlive, Sse};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
@@ -28,7 +29,7 @@ const WAITING: usize = 256;
 const BEAT: Duration = Duration::from_millis(200);
 /// Wait after an error of the store.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Minimum interval of messages about agent output.
+/// Minimum interval of looks for agent output.
 const PRINTED: Duration = Duration::from_millis(500);
 /// Number of events to read at once, and to send individually to a browser that was disconnected.
 const PAGE: u32 = 200;
@@ -45,8 +46,13 @@ pub enum News {
         /// Kind of the event.
         kind: &'static str,
     },
-    /// Something was written that is not an event.
-    Printed,
+    /// The agent of a task printed something.
+    Printed {
+        /// Task id.
+        task: TaskId,
+    },
+    /// Every page has changed.
+    All,
 }
 
 /// Broadcasts changes to viewers.
@@ -56,6 +62,8 @@ pub struct Live {
     places: Arc<Semaphore>,
     /// Newest known event.
     newest: AtomicI64,
+    /// Number of changes so far. Pages of different versions may differ.
+    version: AtomicU64,
     /// Whether the reader runs.
     reads: Mutex<bool>,
 }
@@ -68,6 +76,7 @@ impl Live {
             sender: broadcast::channel(WAITING).0,
             places: Arc::new(Semaphore::new(MOST_VIEWERS)),
             newest: AtomicI64::new(0),
+            version: AtomicU64::new(0),
             reads: Mutex::new(false),
         })
     }
@@ -94,6 +103,10 @@ impl Live {
     ) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>> {
         let news = BroadcastStream::new(self.sender.subscribe());
         self.read_while_watched();
+        if !missed.is_empty() {
+            // It fetches its page at once, maybe before the reader has seen these events.
+            self.version.fetch_add(1, Ordering::Release);
+        }
         let mut told = missed.last().map_or(after, |event| event.seq);
         let earlier: Vec<_> = if missed.len() < PAGE as usize {
             missed.iter().map(|event| message(event.seq, event.task, event.body.kind())).collect()
@@ -109,8 +122,12 @@ impl Live {
                     told = told.max(seq);
                     wanted.then(|| message(seq, of, kind))
                 }
-                Ok(News::Printed) => Some(sse::Event::default().event("printed").data("{}")),
-                Err(_) => Some(sse::Event::default().event("again").data("{}")),
+                Ok(News::Printed { task: of }) => {
+                    let data = serde_json::json!({ "task": of }).to_string();
+                    task.is_none_or(|task| task == of)
+                        .then(|| sse::Event::default().event("printed").data(data))
+                }
+                Ok(News::All) | Err(_) => Some(sse::Event::default().event("again").data("{}")),
             }
         });
         let hello = sse::Event::default().retry(Duration::from_secs(2)).comment("connected");
@@ -118,10 +135,20 @@ impl Live {
         Sse::new(all).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
     }
 
-    /// Notifies viewers that pages have changed without an event.
-    pub fn printed(&self) {
+    /// Notifies viewers that all pages have changed without an event.
+    pub fn all_changed(&self) {
+        self.tell(News::All);
+    }
+
+    /// Returns the number of changes so far.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    fn tell(&self, news: News) {
+        self.version.fetch_add(1, Ordering::Release);
         // There may be no viewer.
-        let _ = self.sender.send(News::Printed);
+        let _ = self.sender.send(news);
     }
 
     /// Subscribes to changes.
@@ -168,26 +195,45 @@ impl Live {
         let mut store = self.app.store()?;
         let store = store.as_mut();
         let mut after = self.newest(store)?;
-        let mut printed = Instant::now();
+        let mut output = Output::default();
+        let mut looked = Instant::now();
         while self.sender.receiver_count() > 0 {
-            let begun = Instant::now();
             store.wait(BEAT)?;
-            let events = store.events(None, after, PAGE)?;
-            let nothing = events.is_empty();
-            for event in events {
+            for event in store.events(None, after, PAGE)? {
                 after = event.seq;
                 self.newest.fetch_max(after, Ordering::Relaxed);
-                // There may be no viewer left to receive it.
-                let _ =
-                    self.sender.send(News::Event { seq: after, task: event.task, kind: event.body.kind() });
+                self.tell(News::Event { seq: after, task: event.task, kind: event.body.kind() });
             }
-            let written = nothing && begun.elapsed() < BEAT;
-            if written && printed.elapsed() >= PRINTED {
-                printed = Instant::now();
-                let _ = self.sender.send(News::Printed);
+            if looked.elapsed() >= PRINTED {
+                looked = Instant::now();
+                output.grown(store)?.into_iter().for_each(|task| self.tell(News::Printed { task }));
             }
         }
         Ok(())
+    }
+}
+
+/// How much output of each running leg was seen.
+#[derive(Default)]
+struct Output(BTreeMap<LegId, u64>);
+
+impl Output {
+    /// Returns the tasks whose running legs have more output than at the last call; at first, than none.
+    fn grown(&mut self, store: &mut dyn Store) -> Result<Vec<TaskId>, Error> {
+        let known = std::mem::take(&mut self.0);
+        let mut grew = Vec::new();
+        for (leg, _) in store.running()? {
+            let from = known.get(&leg.id).copied().unwrap_or(0);
+            let mut end = from;
+            while let Some(chunk) = store.transcript(leg.id, end, PAGE)?.last() {
+                end = chunk.to;
+            }
+            if end > from {
+                grew.push(leg.id.task);
+            }
+            self.0.insert(leg.id, end);
+        }
+        Ok(grew)
     }
 }
 

@@ -1,27 +1,44 @@
 //! Schedules: when each runs next, and the results of its past nights.
 
-use acquit_app::schedules::{Paused, Scheduled, schedules};
-use acquit_app::{App, Error};
+use acquit_app::Error;
+use acquit_app::schedules::{self, Paused, Scheduled};
+use acquit_core::ids::Name;
 use acquit_core::night::morning_report::{Entry, Result as Came};
 use acquit_core::night::{Cause, Night, State};
 use acquit_core::store::Store;
 use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
+use serde::Deserialize;
 
 use crate::access::Role;
 use crate::page::{Content, Sign};
+use crate::shared::Shared;
 use crate::words;
 
 /// Number of next runs to show.
 const NEXT: usize = 3;
-/// Number of past nights of each schedule to show.
-const PAST: u32 = 30;
+/// Number of past nights of each schedule to show, and of those whose report is shown, too.
+const PAST: u32 = 14;
+const REPORTS: usize = 7;
+/// Number of nights on a page of one schedule, and the maximum number of nights to look through.
+const PAGE: usize = 30;
+const MOST: u32 = 10_000;
 
-/// Renders the page.
-pub fn content(app: &App, store: &mut dyn Store, role: Role) -> Result<Content, Error> {
+/// Selects a project and a page of nights.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Wanted {
+    #[serde(default)]
+    project: String,
+    #[serde(default)]
+    page: usize,
+}
+
+/// Renders the page of all schedules.
+pub fn content(shared: &Shared, store: &mut dyn Store, role: Role) -> Result<Content, Error> {
     let now = store.now()?;
-    let (all, untrusted) = schedules(app, store, NEXT, PAST)?;
+    let places = shared.places(store)?;
+    let schedules::All { schedules: all, failed } = schedules::all(&shared.app, store, &places, NEXT, PAST)?;
     let next =
         all.iter().filter(|one| one.paused.is_none()).filter_map(|one| one.next.as_ref().ok()?.first());
     let next = next.map(|(at, _)| *at).min();
@@ -34,12 +51,51 @@ pub fn content(app: &App, store: &mut dyn Store, role: Role) -> Result<Content, 
                     (false, None) => "No night will begin",
                 }
             }
-            p.lede { @if all.is_empty() { "Write one as " code { "[[schedule]]" } " into " code { ".acquit/acquit.toml" } "; docs/nightshift.md shows how." } @else { (words::count(all.len(), "schedule")) " of the project that this server was started in." } }
+            p.lede { @if all.is_empty() { "Write one as " code { "[[schedule]]" } " into " code { ".acquit/acquit.toml" } "; docs/nightshift.md shows how." } @else { (words::count(all.len(), "schedule")) ". Nights of a project begin while " code { "acquit serve" } " runs there." } }
         }
-        @if let Some(error) = &untrusted { p.panel.panel-body { (Sign::Noted.named()) "The project's own schedules are not followed: " (words::text(&error.to_string())) @if let Some(hint) = error.hint() { "; " (words::text(&hint)) } } }
+        @for (project, error) in &failed { p.panel.panel-body { (Sign::Noted.named()) "Schedules of " b { (words::line(project, 60)) } " are not followed: " (words::text(&error.to_string())) @if let Some(hint) = error.hint() { "; " (words::text(&hint)) } } }
         @for one in &all { (schedule(one, now, role)) }
     };
     Ok(Content { title: "Nights".to_owned(), task: None, body })
+}
+
+/// Renders all nights of one schedule, a page at a time, each with its report.
+pub fn of_schedule(
+    shared: &Shared,
+    store: &mut dyn Store,
+    name: &Name,
+    wanted: &Wanted,
+) -> Result<Content, Error> {
+    let place = known(shared, store, &wanted.project)?;
+    let one = schedules::one(&shared.app, store, place.as_deref(), name, MOST)?;
+    let zone = one.zone.as_deref();
+    let pages = one.nights.len().div_ceil(PAGE).max(1);
+    let page = wanted.page.clamp(1, pages);
+    let shown = one.nights.iter().skip((page - 1) * PAGE).take(PAGE);
+    let to = |page: usize| format!("/nights/{name}?project={}&page={page}", words::encoded(&wanted.project));
+    let body = html! {
+        nav.crumbs aria-label="Place" { a href="/nights" { "Nights" } " / " (name) }
+        div #head .head data-live { h1 { (words::count(one.nights.len(), "night")) " of " (name) } p.lede { (words::line(&one.project, 60)) @if pages > 1 { " · page " (page) " of " (pages) } } }
+        section.panel {
+            @if one.nights.is_empty() { p.panel-body.dim { "No night has begun yet." } }
+            @for (night, entries) in shown { (report(night, entries, zone)) }
+        }
+        div.acts { @if page > 1 { a.btn.s href=(to(page - 1)) { "Newer" } } @if page < pages { a.btn.s href=(to(page + 1)) { "Older" } } }
+    };
+    Ok(Content { title: format!("Nights of {name}"), task: None, body })
+}
+
+/// Returns the path of a project that a form names; `None` for the one of this process.
+pub fn known(shared: &Shared, store: &mut dyn Store, project: &str) -> Result<Option<String>, Error> {
+    if project.is_empty() {
+        return Ok(None);
+    }
+    let places = shared.places(store)?;
+    if places.iter().any(|place| place.path == project) {
+        return Ok(Some(project.to_owned()));
+    }
+    let known = places.iter().map(|place| place.path.as_str()).collect::<Vec<_>>().join(", ");
+    Err(Error::NoSuch { doing: "find the project", name: project.to_owned(), known })
 }
 
 /// Formats a time in the schedule's time zone.
@@ -51,17 +107,21 @@ fn local(at: Timestamp, zone: Option<&str>) -> String {
 
 fn schedule(one: &Scheduled, now: Timestamp, role: Role) -> Markup {
     let zone = one.zone.as_deref();
+    let project = one.place.as_deref().unwrap_or_default();
+    let form = |action: &str, button: Markup| {
+        html! { form method="post" action={ "/nights/" (one.name) "/" (action) } { @if !project.is_empty() { input type="hidden" name="project" value=(project); } (button) } }
+    };
     html! {
-        section.panel id={ "schedule-" (one.name) } data-live {
+        section.panel id={ "schedule-" (one.name) @if !project.is_empty() { "-" (words::encoded(project)) } } data-live {
             header.panel-head.row {
-                h2 { (one.name) }
+                h2 { (one.name) @if !one.project.is_empty() { " " span.tag { (words::line(&one.project, 60)) } } }
                 p.meta { span { code { (words::line(&one.cron, 60)) } " " (words::line(zone.unwrap_or("this machine's time"), 60)) } span { a href={ "/workflows/" (one.workflow) } { (one.workflow) } } span { @if one.repositories == ["."] { "this repository" } @else { (words::line(&one.repositories.join(", "), 160)) } } }
                 div.acts {
-                    @if role.may_act() { form method="post" action={ "/nights/" (one.name) "/run" } { button.btn.s aria-label={ "Run " (one.name) " now" } { "Run now" } } }
+                    @if role.may_act() { (form("run", html! { button.btn.s aria-label={ "Run " (one.name) " now" } { "Run now" } })) }
                     @match one.paused {
                         None | Some(Paused::ByPerson) if !role.may_act() => span.hint { @if one.paused.is_some() { "paused" } },
-                        None => form method="post" action={ "/nights/" (one.name) "/pause" } { button.btn.s { "Pause" } },
-                        Some(Paused::ByPerson) => form method="post" action={ "/nights/" (one.name) "/resume" } { button.btn.s { "Resume" } },
+                        None => (form("pause", html! { button.btn.s { "Pause" } })),
+                        Some(Paused::ByPerson) => (form("resume", html! { button.btn.s { "Resume" } })),
                         Some(Paused::Configured) => span.hint { "paused by its configuration" },
                     }
                 }
@@ -81,7 +141,8 @@ fn schedule(one: &Scheduled, now: Timestamp, role: Role) -> Markup {
                     @for (night, entries) in &one.nights { (past(night, entries, zone)) }
                 }
             } }
-            @for (night, entries) in one.nights.iter().filter(|(_, entries)| !entries.is_empty()).take(7) { (report(night, entries, zone)) }
+            @for (night, entries) in one.nights.iter().filter(|(_, entries)| !entries.is_empty()).take(REPORTS) { (report(night, entries, zone)) }
+            @if !one.nights.is_empty() { p.more { a href={ "/nights/" (one.name) "?project=" (words::encoded(project)) } { "All nights of " (one.name) " with their reports" } } }
         }
     }
 }
@@ -142,6 +203,7 @@ fn report(night: &Night, entries: &[Entry], zone: Option<&str>) -> Markup {
     html! {
         details.fold.panel-body id={ "night-" (night.schedule) "-" (night.nominal.0) } {
             summary { b { "Report of " (local(night.nominal, zone)) } @if let Some(category) = &night.category { " · " (words::line(category, 60)) } }
+            @if let State::Skipped { reason } = &night.state { p.dim { "skipped: " (words::line(reason, 200)) } }
             ul.rows { @for entry in entries { li {
                 (came(&entry.result).0.named())
                 b { (words::line(&entry.repository, 120)) }

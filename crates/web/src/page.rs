@@ -233,6 +233,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                                 a href="/workers" { "Workers" }
                                 a href="/settings" { "Settings" }
                                 a href="/doctor" { "Doctor" }
+                                a href="/api" { "API" }
                                 form method="post" action="/theme" {
                                     span.label { "Theme" }
                                     div.acts {

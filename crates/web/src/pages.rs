@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use acquit_app::figures::midnight;
 use acquit_app::index::{PART, Standing};
-use acquit_app::{Error, schedules, serve};
-use acquit_core::ids::{Name, TaskId};
+use acquit_app::{Error, schedules};
+use acquit_core::ids::{LegId, Name, TaskId};
 use acquit_core::store::{Follow, Store};
 use axum::Extension;
 use axum::extract::{Form, Path, Query, State};
@@ -16,12 +16,12 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
 use crate::access::{Caller, Role};
-use crate::page::{self, Content, Frame, Place};
+use crate::page::{self, Content, Frame, Place, Theme};
 use crate::request::{self, Why};
 use crate::shared::{Held, Shared, chosen_theme, explained, failed, status, told};
 use crate::{
-    actions, agents, board, costs, diff, doctor, inbox, new, nights, settings, task, transcript, words,
-    workers, workflows,
+    actions, agents, artifact, board, costs, diff, doctor, inbox, new, nights, settings, task, transcript,
+    words, workers, workflows,
 };
 
 /// Returns all pages, and the forms on them.
@@ -33,6 +33,7 @@ pub fn routes() -> axum::Router<Arc<Shared>> {
         .route("/workflows", get(show_workflows))
         .route("/workflows/{name}", get(show_workflow))
         .route("/nights", get(show_nights))
+        .route("/nights/{name}", get(show_schedule))
         .route("/nights/{name}/{action}", post(follow))
         .route("/costs", get(show_costs))
         .route("/agents", get(show_agents))
@@ -43,6 +44,8 @@ pub fn routes() -> axum::Router<Arc<Shared>> {
         .route("/tasks/{id}/diff", get(show_diff))
         .route("/tasks/{id}/transcript", get(show_search))
         .route("/tasks/{id}/legs/{leg}", get(show_leg))
+        .route("/tasks/{id}/legs/{leg}/output", get(show_output))
+        .route("/tasks/{id}/artifacts/{index}", get(show_artifact))
         .route("/tasks/{id}/{action}", post(act))
 }
 
@@ -86,7 +89,7 @@ async fn read_all(shared: &Arc<Shared>) -> Option<Error> {
     });
     let read = read.await;
     // Open pages no longer have to say that tasks are missing.
-    shared.live.printed();
+    shared.live.all_changed();
     if shared.examined.is_old((shared.app.runtime.now)()) {
         examine(shared).await;
     }
@@ -148,10 +151,12 @@ async fn framed(
     place: Place,
     make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
 ) -> Option<Result<String, Error>> {
-    let theme = chosen_theme(headers);
     let caller = shared.guard.caller(headers, (shared.app.runtime.now)());
     let role = caller.as_ref().map_or(Role::Viewer, |caller| caller.role);
-    let caller = caller.map(|caller| caller.name);
+    // Everyone with this role gets the same copy of a refreshed page.
+    let own = !crate::refresh::is_refresh(headers);
+    let theme = if own { chosen_theme(headers) } else { Theme::Auto };
+    let caller = caller.filter(|_| own).map(|caller| caller.name);
     let held = Arc::clone(shared);
     let done = shared.pool.run(move |app, store| {
         // Read this before rendering the page, so that changes during rendering arrive as live updates.
@@ -226,7 +231,23 @@ async fn show_workflow(State(shared): Held, headers: HeaderMap, Path(name): Path
 
 async fn show_nights(State(shared): Held, headers: HeaderMap) -> Response {
     let role = shared.role(&headers);
-    show(shared, headers, Place::Nights, move |shared, store| nights::content(&shared.app, store, role)).await
+    show(shared, headers, Place::Nights, move |shared, store| nights::content(shared, store, role)).await
+}
+
+async fn show_schedule(
+    State(shared): Held,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    Query(wanted): Query<nights::Wanted>,
+) -> Response {
+    let Ok(name) = name.parse::<Name>() else {
+        let text = "This is no name of a schedule.".to_owned();
+        return tell(&shared, &headers, StatusCode::NOT_FOUND, "There is no such schedule", text, None).await;
+    };
+    show(shared, headers, Place::Nights, move |shared, store| {
+        nights::of_schedule(shared, store, &name, &wanted)
+    })
+    .await
 }
 
 async fn show_costs(State(shared): Held, headers: HeaderMap, Query(query): Query<costs::Wanted>) -> Response {
@@ -332,6 +353,57 @@ async fn show_leg(
     .await
 }
 
+async fn show_output(
+    State(shared): Held,
+    headers: HeaderMap,
+    Path((task, leg)): Path<(String, u32)>,
+    Query(wanted): Query<artifact::Wanted>,
+) -> Response {
+    let task = match id(&task) {
+        Ok(id) => id,
+        Err(page) => return *page,
+    };
+    let leg = LegId { task, number: leg };
+    let make =
+        move |shared: &Shared, store: &mut dyn Store| artifact::output(&shared.app, store, leg, wanted);
+    show_text(shared, headers, make).await
+}
+
+async fn show_artifact(
+    State(shared): Held,
+    headers: HeaderMap,
+    Path((task, index)): Path<(String, usize)>,
+    Query(wanted): Query<artifact::Wanted>,
+) -> Response {
+    let id = match id(&task) {
+        Ok(id) => id,
+        Err(page) => return *page,
+    };
+    let make = move |shared: &Shared, store: &mut dyn Store| {
+        artifact::content(&shared.app, store, id, index, wanted)
+    };
+    show_text(shared, headers, make).await
+}
+
+/// Renders the page of a text, or says that there is none.
+async fn show_text(
+    shared: Arc<Shared>,
+    headers: HeaderMap,
+    make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Option<Content>, Error> + Send + 'static,
+) -> Response {
+    let held = Arc::clone(&shared);
+    let made = shared.pool.run(move |_, store| make(&held, store)).await;
+    match made {
+        Some(Ok(Some(content))) => show(shared, headers, Place::Still, move |_, _| Ok(content)).await,
+        Some(Ok(None)) => {
+            let text = "The task has no such text, or it is on another machine.".to_owned();
+            tell(&shared, &headers, StatusCode::NOT_FOUND, "There is no such text", text, None).await
+        }
+        Some(Err(error)) => show(shared, headers, Place::Still, move |_, _| Err(error)).await,
+        None => failed(None),
+    }
+}
+
 /// Shows that the person's role does not allow it.
 pub async fn forbidden(shared: &Arc<Shared>, headers: &HeaderMap, role: Role) -> Response {
     let text = format!(
@@ -413,16 +485,22 @@ async fn follow(
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Path((name, action)): Path<(String, String)>,
+    Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
     let known = ["pause", "resume", "run"].contains(&action.as_str());
     let Some(name) = name.parse::<Name>().ok().filter(|_| known) else {
         let text = "A schedule can be run, paused and resumed.".to_owned();
         return tell(&shared, &headers, StatusCode::BAD_REQUEST, "Nothing was done", text, None).await;
     };
-    let done = shared.run_as(&caller, move |app, store| match action.as_str() {
-        "pause" => schedules::follow(app, store, &name, Follow::No),
-        "resume" => schedules::follow(app, store, &name, Follow::Yes),
-        _ => serve::begin_by_hand(store, &serve::Home::read(app)?.trusted()?, &name, None).map(drop),
+    let held = Arc::clone(&shared);
+    let done = shared.run_as(&caller, move |app, store| {
+        let project = actions::Fields(fields).get("project").unwrap_or_default().to_owned();
+        let place = nights::known(&held, store, &project)?;
+        match action.as_str() {
+            "pause" => schedules::follow(app, store, place.as_deref(), &name, Follow::No),
+            "resume" => schedules::follow(app, store, place.as_deref(), &name, Follow::Yes),
+            _ => schedules::begin(app, store, place.as_deref(), &name),
+        }
     });
     match done.await {
         Some(Ok(())) => Redirect::to("/nights").into_response(),

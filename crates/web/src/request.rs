@@ -18,7 +18,7 @@ use crate::actions::{Fields, Lacks};
 use crate::background::Background;
 use crate::page::{Content, Sign, since};
 use crate::shared::Shared;
-use crate::{diff, words};
+use crate::{diff, ways, words};
 
 /// Maximum size of a plan in a request for a decision.
 const PLAN: usize = 20_000;
@@ -212,7 +212,7 @@ fn only_shown(task: &Task, request: &HumanRequest, subject: &Subject) -> Markup 
                 (about(task, subject))
                 @if options.len() > 1 { p.dim { "It can be: " (words::line(&options.join(", "), 400)) } }
             },
-            Ask::Budget { .. } | Ask::Stuck => { p.asked { (words::text(&request.question)) } (tries(task)) },
+            Ask::Budget { .. } | Ask::Stuck => { p.asked { (words::text(&request.question)) } (ways::sides(task)) (ways::comments(task)) (tries(task)) },
         }
         p.hint { "Answering needs the role operator." }
     }
@@ -325,6 +325,8 @@ fn form(task: &Task, request: &HumanRequest, subject: &Subject, sent: Sent<'_>, 
                 }
             },
             Ask::Budget { .. } | Ask::Stuck => {
+                (ways::sides(task))
+                (ways::comments(task))
                 (tries(task))
                 div.decide {
                     form method="post" action=(action("answer")) {
@@ -341,13 +343,13 @@ fn form(task: &Task, request: &HumanRequest, subject: &Subject, sent: Sent<'_>, 
                         }
                         p.hint {
                             (lead(approved)) " One more try; what is spent stays spent."
-                            @if matches!(sent, Sent::From(_)) { " Or " a href={ "/tasks/" (task.id()) "#actions" } { "retry from another stage" } "." }
                         }
                     }
                     (rejection(&action("reject"), &hidden, "Why does it end?", rejected, draft))
                 }
             },
         }
+        @if let Sent::From(page) = sent { (ways::others(task, &subject.background, page)) }
     }
 }
 
@@ -472,10 +474,11 @@ fn about(task: &Task, subject: &Subject) -> Markup {
             dt { "onto" } dd { (words::line(task.seed.base.branch.as_deref().unwrap_or("a commit"), 200)) " at " code { (words::short(task.base())) } }
             @if !subject.background.marks.is_empty() {
                 dt { "gates" }
-                dd.gate-marks { @for mark in &subject.background.marks { span { (mark.sign.named()) (words::line(&mark.gate, 60)) @if mark.red > 0 && mark.sign == Sign::Proven { ": " (words::count(mark.red, "test")) " red → green" } } " " } }
+                dd.gate-marks { a href={ "/tasks/" (task.id()) "#gates" } { "evidence" } " " @for mark in &subject.background.marks { span { (mark.sign.named()) (words::line(&mark.gate, 60)) @if mark.red > 0 && mark.sign == Sign::Proven { ": " (words::count(mark.red, "test")) " red → green" } } " " } }
             }
             @for account in task.account() { dt { "said" } dd.said { (words::line(&account, 600)) } }
         }
+        (ways::comments(task))
         @if let Some(plan) = task.plan() {
             details.fold { summary { "Plan" } pre { (words::text(&acquit_core::agent::shorten(plan, PLAN))) } }
         }

@@ -9,6 +9,7 @@ use acquit_app::{App, Error};
 use acquit_core::ids::TaskId;
 use acquit_core::time::Timestamp;
 use acquit_run::process::Call;
+use axum::body::to_bytes;
 use axum::extract::{DefaultBodyLimit, Form, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -25,7 +26,7 @@ use crate::live::Live;
 use crate::page::Theme;
 use crate::pool::Pool;
 use crate::shared::{Client, Held, Shared, Sums, failed, told};
-use crate::{actions, answer_link, login, metrics, pages};
+use crate::{actions, answer_link, login, metrics, pages, refresh};
 
 /// Default port. If it is taken and was not requested explicitly, another one is used.
 const PORT: u16 = 4664;
@@ -98,6 +99,10 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         examined: crate::doctor::Examined::default(),
         sums: Mutex::default(),
         requests: crate::background::Requests::default(),
+        answers: crate::background::Answers::default(),
+        refreshes: refresh::Refreshes::default(),
+        looks: Limiter::new(api::READS),
+        forms: Limiter::new(api::WRITES),
         guesses: Limiter::new(GUESSES),
         proxied,
         app,
@@ -124,6 +129,7 @@ async fn give_memory_back(shared: Arc<Shared>) {
         }
         // Sums are made again in milliseconds.
         *shared.sums() = Sums::default();
+        shared.refreshes.clear();
         acquit_run::process::give_back();
         // It needs no more memory until the next request.
         while !shared.requested.load(Ordering::Relaxed) {
@@ -202,7 +208,7 @@ fn listen(wanted: Option<SocketAddr>, exposure: &Exposure) -> Result<std::net::T
 
 fn router(shared: Arc<Shared>) -> axum::Router {
     axum::Router::new()
-        .merge(pages::routes())
+        .merge(pages::routes().route_layer(from_fn_with_state(Arc::clone(&shared), share)))
         .route("/live", get(watch))
         .route("/metrics", get(metrics::metrics))
         .route("/answer/{ticket}", get(answer_link::show))
@@ -274,6 +280,52 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Serves a refresh from the page that somebody else's refresh rendered. Limits how many pages and forms a caller asks
+/// for.
+async fn share(State(shared): Held, request: Request, next: Next) -> Response {
+    let caller = request.extensions().get::<Caller>().map(|caller| caller.name.clone()).unwrap_or_default();
+    if request.method() == Method::POST {
+        if let Err(wait) = shared.forms.take(&caller, Instant::now()) {
+            return too_many(wait);
+        }
+        let response = next.run(request).await;
+        // What a form changes is on the next page, whether it is an event or not.
+        shared.refreshes.clear();
+        return response;
+    }
+    if !refresh::is_refresh(request.headers()) {
+        return match shared.looks.take(&caller, Instant::now()) {
+            Ok(()) => next.run(request).await,
+            Err(wait) => too_many(wait),
+        };
+    }
+    let page = (request.uri().to_string(), shared.role(request.headers()));
+    let cell = shared.refreshes.cell(shared.live.version(), page);
+    let rendered = cell.get_or_try_init(|| async {
+        // A copy costs little and is not counted.
+        shared.looks.take(&caller, Instant::now()).map_err(too_many)?;
+        let response = next.run(request).await;
+        if response.status() != StatusCode::OK {
+            return Err(response);
+        }
+        let body = to_bytes(response.into_body(), refresh::SIZE).await;
+        body.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    });
+    match rendered.await {
+        Ok(page) => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.clone()).into_response(),
+        Err(response) => response,
+    }
+}
+
+/// Tells a caller who asks too often to wait.
+fn too_many(wait: Duration) -> Response {
+    let seconds = wait.as_secs() + 1;
+    let text = format!("You asked for too much at once. Wait {seconds} s.");
+    let mut response = told(StatusCode::TOO_MANY_REQUESTS, "Too many requests", &text, None);
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     response
 }
 

@@ -13,13 +13,14 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::access::{Caller, Guard, Limiter, Role};
-use crate::background::Requests;
+use crate::background::{Answers, Requests};
 use crate::diffs::Diffs;
 use crate::doctor::Examined;
 use crate::listen::Peer;
 use crate::live::Live;
 use crate::page::{self, Theme};
 use crate::pool::Pool;
+use crate::refresh::Refreshes;
 
 /// State shared by all HTTP requests.
 pub struct Shared {
@@ -47,6 +48,14 @@ pub struct Shared {
     pub sums: Mutex<Sums>,
     /// Background of open requests to people.
     pub requests: Requests,
+    /// Recent answers of people.
+    pub answers: Answers,
+    /// Pages that open tabs fetch again.
+    pub refreshes: Refreshes,
+    /// Rate limit for pages, by caller.
+    pub looks: Limiter,
+    /// Rate limit for forms, by caller.
+    pub forms: Limiter,
     /// Rate limit for wrong tokens, by address.
     pub guesses: Limiter,
     /// Whether the server is behind a proxy.
@@ -179,6 +188,7 @@ pub fn status(error: &Error) -> StatusCode {
             Error::Illegal { .. }
             | Error::Answered { .. }
             | Error::NotQueued { .. }
+            | Error::NotStarted { .. }
             | Error::WorkChanged { .. }
             | Error::Store(acquit_core::store::Error::Conflict(_)),
             _,

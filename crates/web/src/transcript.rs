@@ -55,16 +55,17 @@ pub fn content(
             @if number > 1 { a.btn.s #before href={ "/tasks/" (task) "/legs/" (number - 1) } { "← leg " (number - 1) } }
             @if number < last { a.btn.s #after href={ "/tasks/" (task) "/legs/" (number + 1) } { "leg " (number + 1) " →" } }
             (search_form(task, &wanted.find))
+            a.btn.s href={ (address) "/output" } { "As printed" }
         }
         section.panel {
             header.panel-head { h2 { "Transcript" } }
             @if from > 0 { p.panel-body { a href=(address) { "From the beginning" } } }
             (lines::lines(&items, id, first, &wanted.find))
-            @if items.is_empty() { p.panel-body.dim { "Nothing was printed." } }
-            @if omitted > 0 { p.panel-body.dim { (omitted) " more records are only in the leg's output file. `acquit logs " (task) " --leg " (number) "` prints it." } }
+            div #silent data-live { @if items.is_empty() { p.panel-body.dim { @if runs { "Nothing was printed yet." } @else { "Nothing was printed." } } } }
+            @if omitted > 0 { p.panel-body.dim { (omitted) " more records are only in " a href={ (address) "/output" } { "the leg's output" } "." } }
             @if let Some(next) = next { p.panel-body { a.btn href={ (address) "?from=" (next) @if let Some(first) = first { "&line=" (first + shown) } } { "Later lines" } } }
         }
-        @if runs { (follow()) }
+        div #follow-box data-live data-list { @if runs { (follow()) } }
     };
     Ok(Content { title: format!("{id}"), task: Some(task), body })
 }

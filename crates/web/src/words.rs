@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use acquit_core::agent::{Usage, shorten};
+use acquit_core::artifact::Artifact;
 use acquit_core::failure::kind;
 use acquit_core::leg::{Entry, Leg, Purpose};
 use acquit_core::price::dollars;
 use acquit_core::prompt::visible;
+use acquit_core::task::Task;
 use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
@@ -81,6 +83,33 @@ pub fn path(path: &str, home: Option<&std::path::Path>) -> String {
     let below = home.and_then(|home| std::path::Path::new(path).strip_prefix(home).ok());
     let short = below.map(|rest| format!("~/{}", rest.display()));
     line(short.as_deref().unwrap_or(path).trim_end_matches('/'), 300)
+}
+
+/// Renders the address of a pull request: as a link if it is at the server that the task pushed to, else as text.
+pub fn forge_link(task: &Task, url: &str) -> Markup {
+    let pushed = task.artifacts.iter().filter_map(|artifact| match artifact {
+        Artifact::Pushed { remote, .. } => host(remote),
+        _ => None,
+    });
+    let own = is_address(url) && host(url).is_some_and(|host| pushed.into_iter().any(|known| known == host));
+    html! { @if own { a href=(url) rel="noreferrer noopener" { (line(url, 300)) } } @else { (line(url, 300)) } }
+}
+
+/// Returns whether a text is a plain address of a page.
+fn is_address(url: &str) -> bool {
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    web && url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains(['\\', '@'])
+}
+
+/// Returns the host in an address of a repository or a page, without its port.
+fn host(address: &str) -> Option<&str> {
+    let authority = match address.split_once("://") {
+        Some((_, rest)) => rest.split(['/', '?', '#']).next()?,
+        // As in `git@host:group/name`.
+        None => address.split_once(':').filter(|(host, _)| host.contains('@'))?.0,
+    };
+    let host = authority.rsplit('@').next()?;
+    Some(host.split(':').next()?).filter(|host| !host.is_empty())
 }
 
 /// Returns an abbreviated commit id.

@@ -42,6 +42,7 @@ impl Error {
                 "another program may use the port: name one with `--listen 127.0.0.1:PORT`, or use --no-web",
             ),
             Self::DirtyCheckout { .. } => usage("commit or stash them there, then merge again"),
+            Self::NotStarted { .. } => usage("`acquit workers` says what each leg waits for"),
             Self::NotQueued { .. } => usage("answer it, retry it, or wait for its end"),
             Self::NotDelivered { task, .. } | Self::Illegal { source: Illegal::State { .. }, task } => {
                 usage(format!("`acquit show {task}` shows its status"))

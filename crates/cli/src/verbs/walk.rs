@@ -13,7 +13,7 @@ use acquit_run::git::Form;
 use crate::cli::Cli;
 use crate::report::{Look, text};
 use acquit_app::Error;
-use acquit_app::answer::{Leads, Reply, Seen, leads};
+use acquit_app::answer::{Leads, Reply, Seen, conflict, leads, review};
 use acquit_app::history::history;
 
 /// Maximum length of an answer: more is a file.
@@ -114,8 +114,29 @@ fn choose(cli: &Cli, store: &mut dyn Store, task: &Task, request: &HumanRequest)
         }
         Ask::Budget { .. } | Ask::Stuck => {
             printer.ask(&request.question, None);
+            background(cli, task);
             decision(cli, store, task, "try again", &[])
         }
+    }
+}
+
+/// Maximum number of conflicting places and findings to print.
+const PLACES: usize = 10;
+
+/// Prints both sides of a conflict, and what a review found.
+fn background(cli: &Cli, task: &Task) {
+    let printer = cli.printer;
+    let title = |words: &str| printer.data(&printer.paint(Look::Faint, &format!("  {words}")));
+    for hunk in conflict(task).map(|(_, hunks)| hunks).unwrap_or_default().iter().take(PLACES) {
+        printer.data(&format!("  {}:{}", text::line(&hunk.path, 200), hunk.line));
+        for (side, lines) in [("on the base branch", &hunk.branch), ("this task", &hunk.task)] {
+            title(side);
+            lines.lines().for_each(|line| printer.data(&format!("    {}", text::visible(line))));
+        }
+    }
+    for found in review(task).iter().take(PLACES) {
+        let place = format!("{}:{}", text::line(&found.file, 200), found.line);
+        printer.data(&format!("  {} {place} {}", found.severity.word(), text::line(&found.problem, 300)));
     }
 }
 

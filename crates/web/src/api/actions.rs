@@ -121,6 +121,8 @@ input! {
         stage: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
         /// Note for the agent.
         note: Option<String> = { "maxLength": 262_144, "pattern": "^[^\\u0000]*$" },
+        /// Agent from now on. Defaults to the one of before.
+        agent: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
         /// Keep the workflow and configuration the task was added with.
         pinned: Option<bool>,
     }
@@ -259,7 +261,8 @@ fn cancel(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Task, Problem> {
 
 fn retry(cx: &mut Context<'_>, at: &At, how: Retry) -> Result<Task, Problem> {
     let input = Input::Retry { by: cx.app.person(), stage: names(how.stage.as_ref()), note: how.note };
-    let renewal = Renewal { pinned: how.pinned == Some(true), ..Renewal::default() };
+    let means = Means { agent: names(how.agent.as_ref()), ..Means::default() };
+    let renewal = Renewal { pinned: how.pinned == Some(true), means, ..Renewal::default() };
     cx.app.decide_with(cx.store, at.task()?, Some(&input), &renewal)?;
     shown(cx, at.task()?)
 }

@@ -17,6 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::problem::Problem;
 use super::types::Event;
+use crate::live::News;
 use crate::shared::Shared;
 
 /// Number of events to read at once.
@@ -79,9 +80,11 @@ pub async fn stream(shared: Arc<Shared>, after: Option<i64>) -> Response {
             if full {
                 continue;
             }
+            // Output of agents is no event.
+            let event = async { while let Ok(News::Printed { .. } | News::All) = news.recv().await {} };
             tokio::select! {
                 () = sender.closed() => return,
-                _ = news.recv() => {}
+                () = event => {}
                 () = tokio::time::sleep(BEAT) => {}
             }
         }

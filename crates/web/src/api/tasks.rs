@@ -1,11 +1,7 @@
 //! Routes that read tasks: lists, one in full, events, diff, transcripts and artifacts.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-
+use acquit_app::artifact;
 use acquit_app::tasks::{self, Wanted};
-use acquit_core::artifact::Artifact as Core;
 use acquit_core::ids::TaskId;
 use acquit_run::git::Form;
 
@@ -17,8 +13,6 @@ use super::types::{Artifact, Event, InboxItem, Line, Nothing, Page, Task, TaskSu
 
 /// Default number of items per page.
 const USUAL: u32 = 50;
-/// Maximum size of a file part in one response.
-const PART: u64 = 1024 * 1024;
 /// Number of transcript chunks to read at once.
 const CHUNKS: u32 = 50;
 
@@ -222,35 +216,13 @@ fn read(cx: &mut Context<'_>, at: &At, query: PartQuery) -> Result<Text, Problem
     let task = cx.store.task(id)?;
     let index: usize = at.text("artifact").parse().unwrap_or(usize::MAX);
     let none = || Problem::new("not-found", format!("{id} has no such artifact, or none that can be read"));
-    match task.artifacts.get(index).ok_or_else(none)? {
-        Core::Plan { text } => {
-            let from = usize::try_from(query.from.unwrap_or(0)).unwrap_or(usize::MAX).min(text.len());
-            let rest = String::from_utf8_lossy(&text.as_bytes()[from..]).into_owned();
-            Ok(Text { text: rest, next: text.len() as u64, size: text.len() as u64 })
-        }
-        Core::File { path, .. } | Core::Report { path, .. } => {
-            let path = inside(&cx.app.runtime.task_folder(id), Path::new(path)).ok_or_else(none)?;
-            part(&path, query.from.unwrap_or(0)).map_err(|_| none())
-        }
-        _ => Err(none()),
+    artifact::read(cx.app, &task, index, query.from.unwrap_or(0)).map(Text::of).ok_or_else(none)
+}
+
+impl Text {
+    fn of(part: artifact::Part) -> Self {
+        Self { text: part.text, next: part.next, size: part.size }
     }
-}
-
-/// Returns a path, if it leads to a file in the folder. Others may write to the store, so a path from it is not
-/// trusted.
-fn inside(folder: &Path, path: &Path) -> Option<PathBuf> {
-    let (folder, path) = (folder.canonicalize().ok()?, path.canonicalize().ok()?);
-    (path.starts_with(&folder) && path.is_file()).then_some(path)
-}
-
-fn part(path: &Path, from: u64) -> std::io::Result<Text> {
-    let mut file = File::open(path)?;
-    let size = file.metadata()?.len();
-    file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::new();
-    file.take(PART).read_to_end(&mut bytes)?;
-    let next = from.saturating_add(bytes.len() as u64);
-    Ok(Text { text: String::from_utf8_lossy(&bytes).into_owned(), next, size })
 }
 
 fn transcript(cx: &mut Context<'_>, at: &At, query: PartQuery) -> Result<Transcript, Problem> {
@@ -264,9 +236,8 @@ fn transcript(cx: &mut Context<'_>, at: &At, query: PartQuery) -> Result<Transcr
 
 fn output(cx: &mut Context<'_>, at: &At, query: PartQuery) -> Result<Text, Problem> {
     let leg = known(cx, at)?;
-    let path = cx.app.runtime.leg_folder(leg).output();
-    part(&path, query.from.unwrap_or(0))
-        .map_err(|_| Problem::new("not-found", format!("leg {leg} has printed nothing on this machine")))
+    let none = || Problem::new("not-found", format!("leg {leg} has printed nothing on this machine"));
+    artifact::output(cx.app, leg, query.from.unwrap_or(0)).map(Text::of).ok_or_else(none)
 }
 
 /// Returns a leg of the task.

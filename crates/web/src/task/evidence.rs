@@ -1,6 +1,7 @@
 //! Claims of agents next to the verdicts of gates, with the evidence of each verdict.
 
-use acquit_core::gate::{Evidence, Finding, Verdict, Weight};
+use acquit_app::history::{changed_since, commit_at};
+use acquit_core::gate::{Evidence, Finding, Runs, TestRuns, Verdict, Weight};
 use acquit_core::leg::Ending;
 use acquit_core::task::{End, State};
 use maud::{Markup, html};
@@ -18,9 +19,23 @@ pub(super) fn gates(view: &View<'_>) -> Markup {
             section.panel aria-labelledby="gates-h" {
                 header.panel-head.row { h2 #gates-h { "Gates" } p.hint { "What was executed decides; what an agent says does not." } }
                 (by_leg(view))
-                p.leg-name { b { "Evidence" } span.dim { "the newest run of each gate" } }
+                p.leg-name { b { "Evidence" } span.dim { "the newest run of each gate" (judged(view)) } }
                 ul.rows.gates { @for verdict in newest { (gate(verdict, verdict.rejects() && !done)) } }
             }
+        }
+    }
+}
+
+/// Says what was judged last: the leg, its commit and the base.
+fn judged(view: &View<'_>) -> Markup {
+    let task = view.task;
+    let last = view.history.verdicts.last().map(|(leg, _)| *leg);
+    html! {
+        @if let Some(leg) = last {
+            ": leg " (leg)
+            @if let Some(commit) = commit_at(task, leg) { ", commit " code { (words::short(commit)) } }
+            ", on " (words::line(task.seed.base.branch.as_deref().unwrap_or("a commit"), 60)) " at " code { (words::short(task.base())) }
+            @if let Some(later) = changed_since(task, leg) { ". Leg " (later) " changed it since: not judged yet" }
         }
     }
 }
@@ -131,13 +146,29 @@ fn is_test(finding: &Finding) -> bool {
 /// Renders a row for each test: its result without the change and with it.
 fn tests(verdict: &Verdict) -> Markup {
     let evidence = &verdict.evidence;
-    let others: Vec<&Finding> = evidence.findings.iter().filter(|finding| is_test(finding)).collect();
+    let of_test = |test: &TestRuns| {
+        let is_it = |finding: &&Finding| finding.rule == test.rule && finding.message.starts_with(&test.test);
+        evidence.findings.iter().find(is_it)
+    };
+    let shown: Vec<&Finding> = evidence.tests.iter().filter_map(of_test).collect();
+    let rest = |finding: &&Finding| is_test(finding) && !shown.contains(finding);
+    let others: Vec<&Finding> = evidence.findings.iter().filter(rest).collect();
+    // Stores of earlier versions have the names alone.
+    let names = if evidence.tests.is_empty() { evidence.red.as_slice() } else { &[] };
     html! {
-        @if !evidence.red.is_empty() || !others.is_empty() {
+        @if !evidence.tests.is_empty() || !names.is_empty() || !others.is_empty() {
             div.scroll tabindex="0" role="region" aria-label={ "Tests of " (verdict.gate) } { table.evidence.stacked {
                 thead { tr { th scope="col" { "test" } th scope="col" { "without the change" } th scope="col" { "with it" } th scope="col" { "class" } } }
                 tbody {
-                    @for test in &evidence.red {
+                    @for test in &evidence.tests {
+                        tr.bad[of_test(test).is_some_and(|finding| finding.weight != Weight::Noted)] {
+                            th scope="row" { code { (words::line(&test.test, 200)) } }
+                            td { (ended(test.without, &test.rule)) @if !test.said.is_empty() { details.fold { summary { "why" } pre { (words::text(&test.said)) } } } }
+                            td { (ended(test.with, "")) }
+                            td.dim { (words::line(&test.rule, 60)) }
+                        }
+                    }
+                    @for test in names {
                         tr { th scope="row" { code { (words::line(test, 200)) } } td { (Sign::Rejected.bare()) "fails by assertion" } td { (Sign::Proven.bare()) "passes" } td.dim { "assert-red" } }
                     }
                     @for finding in others {
@@ -151,6 +182,24 @@ fn tests(verdict: &Verdict) -> Markup {
             } }
         }
     }
+}
+
+/// Says how a test ended, and in how many runs.
+fn ended(runs: Runs, rule: &str) -> Markup {
+    let how = match rule {
+        "assert-red" => " by an assertion",
+        "crash-red" => " by a crash of the code",
+        _ => "",
+    };
+    html! {
+        @if runs.of == 0 { (Sign::Without.bare()) "was not run" }
+        @else if runs.failed == 0 { (Sign::Proven.bare()) "passes" (times(runs.of, runs.of)) }
+        @else { (Sign::Rejected.bare()) "fails" (how) (times(runs.failed, runs.of)) }
+    }
+}
+
+fn times(times: u32, of: u32) -> String {
+    if of > 1 { format!(", {times} of {of} runs") } else { String::new() }
 }
 
 /// Splits a message into its first line and the rest.
@@ -194,6 +243,18 @@ mod tests {
         let (rule, message) = ("new-failure".to_owned(), "b fails".to_owned());
         evidence.findings.push(Finding { weight: Weight::Fails, rule, message, location: None });
         assert_eq!(headline(&evidence, "1 finding"), "1 finding");
+    }
+
+    #[test]
+    fn each_test_is_shown_without_the_change_and_with_it() {
+        let shown = |of, failed, rule: &str| {
+            let text = ended(Runs { of, failed }, rule).into_string();
+            text.rsplit('>').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(shown(3, 3, "assert-red"), "fails by an assertion, 3 of 3 runs");
+        assert_eq!(shown(1, 1, "crash-red"), "fails by a crash of the code");
+        assert_eq!(shown(3, 0, ""), "passes, 3 of 3 runs");
+        assert_eq!(shown(0, 0, "not-run"), "was not run");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(super) fn artifacts(view: &View<'_>) -> Markup {
             section.panel {
                 header.panel-head { h2 { "Artifacts" } }
                 dl.facts.panel-body {
-                    @for artifact in &view.task.artifacts { (artifact_row(view.task, artifact)) }
+                    @for (index, artifact) in view.task.artifacts.iter().enumerate() { (artifact_row(view.task, index, artifact)) }
                     @for (number, leg) in &view.history.legs { @if let Some(saved) = &leg.saved { dt { "attempt" } dd { code { (words::line(saved, 200)) } " · leg " (number) } } }
                 }
             }
@@ -57,18 +57,19 @@ pub(super) fn artifacts(view: &View<'_>) -> Markup {
     }
 }
 
-fn artifact_row(task: &Task, artifact: &Artifact) -> Markup {
+fn artifact_row(task: &Task, index: usize, artifact: &Artifact) -> Markup {
+    let page = format!("/tasks/{}/artifacts/{index}", task.id());
     html! {
         @match artifact {
-            Artifact::Plan { text } => { dt { "plan" } dd { details.fold { summary { (words::count(text.lines().count(), "line")) } pre { (words::text(text)) } } } },
+            Artifact::Plan { text } => { dt { "plan" } dd { details.fold { summary { (words::count(text.lines().count(), "line")) } pre { (words::text(text)) } } " " a href=(page) { "open" } } },
             Artifact::Branch { commit, published, .. } => { dt { "work" } dd { code { (words::short(commit)) } @if *published { " in your repository" } @else { " in the workspace" } } },
             Artifact::Merged { branch, commit } => { dt { "merged" } dd { "into " (words::line(branch, 200)) " as " code { (words::short(commit)) } } },
             Artifact::Commits { leg, commits } => { dt { "commits" } dd { @for commit in commits { div { code { (words::short(&commit.id)) } " " (words::line(&commit.subject, 200)) " · leg " (leg) } } } },
             Artifact::Diff(stats) => { dt { "change" } dd { (words::count(usize::try_from(stats.files).unwrap_or(usize::MAX), "file")) ", " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } } },
-            Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (words::size(*bytes)) " · " (stage) } },
-            Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { (gate) " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
+            Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { a href=(page) { code { (words::line(name, 200)) } } " · " (words::size(*bytes)) " · " (stage) } },
+            Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { a href=(page) { (gate) } " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
             Artifact::Pushed { branch, .. } => { dt { "pushed" } dd { (words::line(branch, 200)) } },
-            Artifact::PullRequest(request) => { dt { "pull request" } dd { (words::line(&request.url, 300)) } },
+            Artifact::PullRequest(request) => { dt { "pull request" } dd { (words::forge_link(task, &request.url)) } },
         }
     }
 }

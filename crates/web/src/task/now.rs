@@ -90,21 +90,23 @@ pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -
         section #transcript .panel aria-labelledby="tr-h" {
             header.panel-head.row { h2 #tr-h { "Transcript" } (leg_page::search_form(id, "")) }
             ol #leg-list .leg-list data-live { @for leg in view.legs.iter().filter(|leg| leg.id.number < open) { (entry(leg)) } }
-            @if let Some(leg) = spoken {
-                div.leg-open {
-                    p #leg-now .leg-name data-live {
+            // Elements of a leg have its number in their ids: when the next leg begins, it takes their place.
+            div #leg-open .leg-open data-live data-list {
+                @if let Some(leg) = spoken {
+                    @let number = leg.id.number;
+                    p id={ "leg-now-" (number) } .leg-name {
                         (route::sign(view.task, leg).named())
-                        a href={ "/tasks/" (id) "/legs/" (leg.id.number) } { b { (words::heading(&leg.entry)) } }
-                        span.dim { "leg " (leg.id.number) ", the newest lines" }
+                        a href={ "/tasks/" (id) "/legs/" (number) } { b { (words::heading(&leg.entry)) } }
+                        span.dim { "leg " (number) ", the newest lines" }
                     }
-                    div #scroll .scrolled[said.len() > 30] tabindex=[(said.len() > 30).then_some("0")] role=[(said.len() > 30).then_some("region")] aria-label=[(said.len() > 30).then_some("Newest lines")] {
+                    div id={ "scroll-" (number) } .scrolled tabindex="0" role="region" aria-label="Newest lines" data-list {
                         (lines::lines(said, leg.id, None, ""))
                     }
-                    @if said.iter().all(|item| !lines::is_shown(&item.said) || matches!(item.said, AgentEvent::End { .. })) { p.panel-body.dim { "The agent has said nothing yet." } }
+                    @if said.iter().all(|item| !lines::is_shown(&item.said) || matches!(item.said, AgentEvent::End { .. })) { p id={ "silent-" (number) } .panel-body.dim { "The agent has said nothing yet." } }
                     @if runs { (leg_page::follow()) }
-                }
-                ol #leg-list-after .leg-list data-live { @for leg in view.legs.iter().filter(|leg| leg.id.number > open) { (entry(leg)) } }
-            } @else { p.panel-body.dim { "No agent has worked on this task yet." } }
+                } @else { p #no-leg .panel-body.dim { "No agent has worked on this task yet." } }
+            }
+            ol #leg-list-after .leg-list data-live { @for leg in view.legs.iter().filter(|leg| leg.id.number > open) { (entry(leg)) } }
         }
     }
 }
