@@ -18,14 +18,28 @@ mod chrome;
 mod common;
 #[path = "web/decisions.rs"]
 mod decisions;
+#[path = "web/evidence.rs"]
+mod evidence;
+#[path = "web/follow.rs"]
+mod follow;
 #[path = "web/forms.rs"]
 mod forms;
 #[path = "web/fuzz.rs"]
 mod fuzz;
+#[path = "web/limits.rs"]
+mod limits;
+#[path = "web/nights.rs"]
+mod nights;
 #[path = "web/office.rs"]
 mod office;
 #[path = "web/pages.rs"]
 mod pages;
+#[path = "web/parity.rs"]
+mod parity;
+#[path = "web/planted.rs"]
+mod planted;
+#[path = "web/pressed.rs"]
+mod pressed;
 
 use std::time::Duration;
 

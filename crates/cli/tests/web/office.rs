@@ -84,6 +84,99 @@ action = "squash"
 on = { done = "done" }
 "#;
 
+/// Tests are shown to fail without the change, and a linter has something to say about a line.
+const PROVEN: &str = r#"
+description = "tests first, shown to fail without the change"
+[budgets]
+agent = 0
+proof = 1
+rework = 2
+[gates.tdd]
+check = "tdd"
+run = "sh checks.sh"
+report = { junit = "results.xml" }
+tests = ["checks/**"]
+kind = "proof"
+runs = 2
+[gates.sources]
+run = "grep -L source src/jpy.rate | sed 's/$/:1: the rate names no source/' | tee /dev/stderr | grep -q . && exit 1 || exit 0"
+severity = "warning"
+[stages.code]
+mode = "implement"
+gates = ["tdd", "sources"]
+fix = "fix"
+on = { pr_ready = "accept" }
+[stages.fix]
+mode = "fix"
+on = { fixed = "back" }
+[stages.accept]
+kind = "human"
+question = "Deliver this change?"
+on = { approved = "deliver", rejected = { to = "code", budget = "rework" } }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+/// A person accepts it, and it is merged.
+const MERGED: &str = r#"
+description = "write, accept, merge"
+[budgets]
+agent = 0
+[stages.code]
+mode = "implement"
+on = { pr_ready = "accept" }
+[stages.accept]
+kind = "human"
+question = "Merge this change?"
+on = { approved = "deliver", rejected = "code" }
+[stages.deliver]
+kind = "action"
+action = "merge"
+on = { done = "done" }
+"#;
+
+/// A reviewer who asks for changes, and no tries for them.
+const REVIEWED: &str = r#"
+description = "write and review"
+[budgets]
+agent = 0
+review = 0
+[stages.code]
+mode = "implement"
+on = { pr_ready = "review" }
+[stages.review]
+mode = "review"
+on = { approved = "done", changes_requested = { to = "code", budget = "review" } }
+"#;
+
+/// Runs each file of `checks` as a test.
+const CHECKS: &str = r#"
+code=0
+echo '<testsuite name="checks">' > results.xml
+for file in checks/*; do
+  if sh $file; then echo "<testcase name='$file'/>"; else echo "<testcase name='$file'><failure message='assert $file: expected the rate of the day'/></testcase>"; code=1; fi >> results.xml
+done
+echo '</testsuite>' >> results.xml
+exit $code
+"#;
+
+/// Its first test passes without the change, too. Its reviewer finds something.
+const PROVER: &str = r#"
+[[code]]
+step = [ { say = "I add the rate of the yen and a test." }, { write = "src/jpy.rate", content = "157.3\n" }, { write = "checks/jpy", content = "true\n" },
+    { usage = { model = "claude-sonnet-5-5", input = 9000, output = 900, cost_micros = 70000 } },
+    { outcome = "pr_ready", payload = { summary = "the rate of the yen, with a test" } } ]
+[[fix]]
+step = [ { say = "The test did not look at the rate." }, { write = "checks/jpy", content = "grep -q 157.3 src/jpy.rate\n" },
+    { usage = { model = "claude-sonnet-5-5", input = 4000, output = 300, cost_micros = 20000 } },
+    { outcome = "fixed", payload = { summary = "the test looks at the rate" } } ]
+[[review]]
+step = [ { say = "One thing." }, { outcome = "changes_requested", payload = { summary = "one finding", findings = [
+    { severity = "critical", file = "src/jpy.rate", line = 1, problem = "the rate is of yesterday", suggestion = "take the rate of the value date" } ] } } ]
+"#;
+
 const TESTS: &str = "#!/bin/sh\nset -e\nfor rate in src/*.rate; do\n  case \"$(cat \"$rate\")\" in\n    *wrong*) echo \"tests/run.sh: $rate\"; echo '  expected: 1.0834'; echo '  actual:   1'; exit 1;;\n  esac\ndone\necho 'ok: 14 tests passed'\n";
 
 /// The first attempt has a fault that the tests find; the fixer mends it; the reviewer agrees.
@@ -155,12 +248,21 @@ pub(crate) struct Office {
 impl Office {
     /// T-1 is done, T-2 waits for a decision, T-3 asks, T-4 has spent its budget, T-5 was cancelled, T-6 runs, T-7 is queued.
     pub(crate) fn open() -> Self {
-        let config = format!("{CONFIG}[agents.slow]\nadapter = \"scripted\"\nscript = \"slow.toml\"\n");
+        let config = format!(
+            "{CONFIG}[agents.slow]\nadapter = \"scripted\"\nscript = \"slow.toml\"\n[agents.prover]\nadapter = \"scripted\"\nscript = \"prover.toml\"\n"
+        );
         let files = [
             (".acquit/acquit.toml", config.as_str()),
             (".acquit/workflows/feature.toml", FEATURE),
             (".acquit/workflows/chores.toml", CHORES),
+            (".acquit/workflows/proven.toml", PROVEN),
+            (".acquit/workflows/merged.toml", MERGED),
+            (".acquit/workflows/reviewed.toml", REVIEWED),
             (".acquit/claude.toml", CLAUDE),
+            (".acquit/prover.toml", PROVER),
+            ("checks.sh", CHECKS),
+            ("checks/chf", "grep -q 0.9371 src/chf.rate\n"),
+            (".gitignore", "results.xml\n"),
             (".acquit/codex.toml", CODEX),
             (".acquit/slow.toml", SLOW),
             ("tests/run.sh", TESTS),
@@ -199,6 +301,51 @@ impl Office {
             .acquit(&["task", "add", "Warn about accounts that nobody uses", "--priority", "-1"])
             .must(0);
         office
+    }
+
+    /// More tasks: T-8 is proven and waits for a decision, T-9 conflicts with its base, T-10 was reviewed and has no tries
+    /// left, and a night is over.
+    pub(crate) fn busier() -> Self {
+        let office = Self::open();
+        let run = |title: &str, workflow: &str| {
+            let words = ["run", title, "--agent", "prover", "--workflow", workflow];
+            office.sandbox.acquit(&words).must(3);
+        };
+        run("Add the rate of the yen", "proven");
+        run("Keep rates of the yen", "merged");
+        office.sandbox.repo.write("src/jpy.rate", "160\n");
+        office.sandbox.repo.commit("a rate of somebody else");
+        office.sandbox.acquit(&["answer", "T-9", "approved"]).must(0);
+        office.sandbox.acquit(&["run", "T-9"]).must(3);
+        run("Check rates of the yen", "reviewed");
+        office.sandbox.acquit(&["schedule", "run", "night"]);
+        office
+    }
+
+    /// So many finished tasks that agents can be compared, a queued one that is due later, and a worker.
+    pub(crate) fn crowd(&self) {
+        let store = rusqlite::Connection::open(self.sandbox.place("acquit/acquit.db")).unwrap();
+        for id in 100..112_i64 {
+            let columns = "version, state, ended, stage, project_path, project_name, title, workflow, sandbox, priority, legs, cost, created, updated";
+            let task = format!(
+                "insert into tasks (id, {columns}, body, definition) select ?1, {columns}, replace(body, '\"T-1\"', '\"T-' || ?1 || '\"'), definition from tasks where id = 1"
+            );
+            store.execute(&task, [id]).unwrap();
+            let columns = "number, stage, state, entry, not_before, cancel, owner, lease_until, started, ended, usage, priority";
+            let legs =
+                format!("insert into legs (task, {columns}) select ?1, {columns} from legs where task = 1");
+            store.execute(&legs, [id]).unwrap();
+            let columns = "leg, category, kind, level, actor, summary, at";
+            let events = format!(
+                "insert into events (task, {columns}, data) select ?1, {columns}, replace(data, '\"T-1\"', '\"T-' || ?1 || '\"') from events where task = 1"
+            );
+            store.execute(&events, [id]).unwrap();
+        }
+        let later = "update legs set not_before = (select max(at) from events) + 3600000 where task = 7 and state = 'ready'";
+        assert_eq!(store.execute(later, []).unwrap(), 1);
+        let worker = r#"{"name":"big","process":"1","host":"stone","version":"1","slots":3,"state":"working","offers":[],"lacks":{}}"#;
+        let sql = "insert into workers (name, process, seen, offers, body) values ('big', '1', 0, '[]', ?1)";
+        store.execute(sql, [worker]).unwrap();
     }
 }
 

@@ -78,14 +78,27 @@ const PAGES: [(&str, &str); 19] = [
 ];
 
 /// The pages of the office.
-const OFFICE: [(&str, &str); 19] = [
+const OFFICE: [(&str, &str); 32] = [
     ("board", "/"),
     ("board-filtered", "/?tag=rates"),
     ("inbox", "/inbox"),
     ("new", "/new"),
     ("task-done", "/tasks/T-1"),
     ("task-decision", "/tasks/T-2"),
+    ("task-question", "/tasks/T-3"),
     ("task-stuck", "/tasks/T-4"),
+    ("task-proven", "/tasks/T-8"),
+    ("task-conflict", "/tasks/T-9"),
+    ("task-review", "/tasks/T-10"),
+    ("lane-waiting", "/?lane=waiting"),
+    ("artifact", "/tasks/T-1/artifacts/0"),
+    ("output", "/tasks/T-1/legs/1/output"),
+    ("diff-remarks", "/tasks/T-8/diff"),
+    ("schedule", "/nights/night?project="),
+    ("api", "/api"),
+    ("no-schedule", "/nights/none?project="),
+    ("no-artifact", "/tasks/T-1/artifacts/99"),
+    ("no-leg", "/tasks/T-1/legs/99"),
     ("task-running", "/tasks/T-6"),
     ("leg", "/tasks/T-1/legs/2"),
     ("search", "/tasks/T-1/transcript?find=rate"),
@@ -119,7 +132,8 @@ fn world(evil: &str) -> Sandbox {
 
 /// Visits every page of the office at a width: no violation that axe-core knows, nothing wider than the window, no word broken in a table.
 fn visit(width: u32) {
-    let office = Office::open();
+    let office = Office::busier();
+    office.crowd();
     // T-6 is the one task that may run.
     let served = Served::start(&office.sandbox, &["--workers", "1"]);
     let Some(mut chrome) = Chrome::start(served.port()) else { return };
@@ -127,9 +141,7 @@ fn visit(width: u32) {
     chrome.ask(&json!({ "do": "size", "page": "ada", "width": width }));
     // `cargo xtask screenshots` says where pictures go.
     let shots = std::env::var("ACQUIT_SCREENSHOTS").ok();
-    for (name, path) in OFFICE {
-        chrome.ask(&json!({ "do": "scheme", "page": "ada", "scheme": "light" }));
-        chrome.go("ada", path);
+    let looks = |chrome: &mut Chrome, name: &str, path: &str| {
         // In another theme nothing but colours is different.
         for (scheme, only) in [("light", json!(null)), ("dark", json!(["color-contrast"]))] {
             chrome.ask(&json!({ "do": "scheme", "page": "ada", "scheme": scheme }));
@@ -141,6 +153,45 @@ fn visit(width: u32) {
             }
         }
         assert_eq!(chrome.ask(&json!({ "do": "overflow", "page": "ada" })), json!([]), "{path} {width}");
+    };
+    for (name, path) in OFFICE {
+        chrome.ask(&json!({ "do": "scheme", "page": "ada", "scheme": "light" }));
+        chrome.go("ada", path);
+        looks(&mut chrome, name, path);
+    }
+    // A form that was refused, a theme that was chosen, a person who may only look, and the page to log in.
+    chrome.go("ada", "/tasks/T-3");
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "form[action$='/answer'] button" }));
+    looks(&mut chrome, "refused-form", "/tasks/T-3/answer");
+    for theme in ["dark", "light"] {
+        chrome.go("ada", "/tasks/T-8");
+        chrome.ask(&json!({ "do": "click", "page": "ada", "at": ".bar details.menu > summary" }));
+        chrome.ask(
+            &json!({ "do": "click", "page": "ada", "at": format!("button[name=theme][value={theme}]") }),
+        );
+        looks(&mut chrome, &format!("theme-{theme}"), "/tasks/T-8");
+    }
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": ".bar details.menu > summary" }));
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "form[action='/logout'] button" }));
+    looks(&mut chrome, "login", "/logout");
+    let token = office.sandbox.acquit(&["token", "add", "eve", "--role", "viewer"]).must(0).out;
+    chrome.ask(&json!({ "do": "fill", "page": "ada", "at": "input[name=token]", "text": token.trim() }));
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "form[action='/login'] button" }));
+    chrome.sees("ada", "Doctor");
+    assert_eq!(chrome.go("ada", "/new"), 403);
+    looks(&mut chrome, "forbidden", "/new");
+    chrome.go("ada", "/inbox");
+    looks(&mut chrome, "inbox-viewer", "/inbox");
+    chrome.had_no_trouble();
+    // A store without tasks.
+    let empty = Sandbox::scripted(common::CODE, crate::ASKS);
+    let served = Served::start(&empty, &[]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({}));
+    chrome.ask(&json!({ "do": "size", "page": "ada", "width": width }));
+    for path in ["/", "/inbox", "/workflows", "/nights", "/costs", "/agents", "/workers"] {
+        chrome.go("ada", path);
+        looks(&mut chrome, &format!("empty{}", path.replace('/', "-")), path);
     }
     chrome.had_no_trouble();
 }

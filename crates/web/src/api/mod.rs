@@ -49,8 +49,8 @@ const BODY: usize = 1024 * 1024;
 /// Timeout for receiving a body.
 const ARRIVES: Duration = Duration::from_secs(15);
 /// Rate limits for reads and writes: more than any page or script needs, less than what would overload the store.
-const READS: Rate = Rate { burst: 400, every: Duration::from_millis(10) };
-const WRITES: Rate = Rate { burst: 100, every: Duration::from_millis(100) };
+pub const READS: Rate = Rate { burst: 400, every: Duration::from_millis(10) };
+pub const WRITES: Rate = Rate { burst: 100, every: Duration::from_millis(100) };
 
 /// All routes, with what is generated from them.
 pub struct Api {
