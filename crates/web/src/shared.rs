@@ -189,6 +189,7 @@ pub fn status(error: &Error) -> StatusCode {
             | Error::Answered { .. }
             | Error::NotQueued { .. }
             | Error::NotStarted { .. }
+            | Error::ForWorkers { .. }
             | Error::WorkChanged { .. }
             | Error::Store(acquit_core::store::Error::Conflict(_)),
             _,

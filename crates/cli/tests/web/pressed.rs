@@ -125,7 +125,7 @@ fn press_all(javascript: bool) {
     let body: String = store.query_row("select body from tasks where id = 1", [], |row| row.get(0)).unwrap();
     let mut task: Value = serde_json::from_str(&body).unwrap();
     let url = "https://forge.example/team/ledger/pull/7";
-    let request = json!({ "type": "pull_request", "url": url, "number": 7, "project": "team/ledger", "commit": task["tip"] });
+    let request = json!({ "type": "request", "url": url, "number": 7, "project": "team/ledger", "commit": task["tip"] });
     task["artifacts"].as_array_mut().unwrap().push(request);
     store.execute("update tasks set body = ?1 where id = 1", [task.to_string()]).unwrap();
     let event = "insert into events (task, leg, at, category, kind, level, actor, summary, data)

@@ -14,13 +14,15 @@ use crate::words;
 pub(super) fn gates(view: &View<'_>) -> Markup {
     let newest = view.history.newest_verdicts();
     let done = matches!(view.task.state, State::Ended { end: End::Done });
+    // Who decides about the work looks at its tests.
+    let asks = matches!(view.task.state, State::Waiting { .. });
     html! {
         @if !newest.is_empty() {
             section.panel aria-labelledby="gates-h" {
                 header.panel-head.row { h2 #gates-h { "Gates" } p.hint { "What was executed decides; what an agent says does not." } }
                 (by_leg(view))
                 p.leg-name { b { "Evidence" } span.dim { "the newest run of each gate" (judged(view)) } }
-                ul.rows.gates { @for verdict in newest { (gate(verdict, verdict.rejects() && !done)) } }
+                ul.rows.gates { @for verdict in newest { (gate(verdict, verdict.rejects() && !done || asks && !verdict.evidence.tests.is_empty())) } }
             }
         }
     }
