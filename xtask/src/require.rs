@@ -222,14 +222,16 @@ const FOR_SOAK: &[Requirement] = &[
 
 /// Finds or installs what the long tests need.
 pub(crate) fn for_soak() -> Result<(), Stop> {
+    installable(FOR_SOAK)?;
     for requirement in FOR_SOAK {
         println!("    {}: {}", requirement.name, there(requirement)?);
     }
-    Ok(())
+    crate::runners::old_git()
 }
 
 /// Finds or installs the requirements of a virtual machine.
 pub(crate) fn for_vm() -> Result<(), Stop> {
+    installable(FOR_VM)?;
     for requirement in FOR_VM {
         println!("    {}: {}", requirement.name, there(requirement)?);
     }
@@ -240,16 +242,22 @@ fn file(path: &str) -> Option<String> {
     Path::new(path).is_file().then(|| path.to_owned())
 }
 
-/// Finds or installs everything in the table. Reports at once, in one list, what this user cannot install.
-pub(crate) fn all() -> Result<(), Stop> {
+/// Reports at once, in one list, what this user cannot install.
+fn installable(requirements: &[Requirement]) -> Result<(), Stop> {
     let missing: Vec<&Requirement> =
-        REQUIREMENTS.iter().filter(|requirement| (requirement.find)().is_none()).collect();
+        requirements.iter().filter(|requirement| (requirement.find)().is_none()).collect();
     let needs_root = |way: &Way| way.rights == Rights::System;
     let for_root: Vec<(&Requirement, &Way)> =
         missing.iter().filter_map(|it| Some((*it, it.way().filter(|way| needs_root(way))?))).collect();
     if !for_root.is_empty() && !is_root() && !call_as_root(&["true"]) {
         return Err(Stop(for_somebody_else(&for_root)));
     }
+    Ok(())
+}
+
+/// Finds or installs everything in the table.
+pub(crate) fn all() -> Result<(), Stop> {
+    installable(REQUIREMENTS)?;
     for requirement in REQUIREMENTS {
         println!("    {}: {}", requirement.name, there(requirement)?);
     }

@@ -53,6 +53,51 @@ fn python(name: &str, requirements: &str, programs: &[&str]) -> Result<(), Stop>
     Ok(())
 }
 
+/// The git of Ubuntu 22.04, the oldest that acquit works with, and the hash of its package.
+const OLD_GIT: (&str, &str) = (
+    "http://archive.ubuntu.com/ubuntu/pool/main/g/git/git_2.34.1-1ubuntu1_amd64.deb",
+    "0a0bd5c85eafb688025d68e69f49919591b22abf8b7d608d7e64307714d361ca",
+);
+
+/// Finds or fetches the oldest git that acquit works with, below the target directory. Installs nothing on the system.
+pub(crate) fn old_git() -> Result<(), Stop> {
+    let (address, sha256) = OLD_GIT;
+    let place = target().join("runners/git");
+    let program = place.join("bin/git");
+    let version = || shell::first_line(shell::program(&program).arg("--version"));
+    if version().is_none() {
+        println!("    curl {address}");
+        let doing = "fetch an old git";
+        fs::create_dir_all(place.join("bin")).map_err(Stop::doing(doing))?;
+        let package = place.join("git.deb");
+        let sums = place.join("git.sha256");
+        fs::write(&sums, format!("{sha256}  {}\n", package.display())).map_err(Stop::doing(doing))?;
+        let fetched =
+            shell::succeeds(
+                shell::program("curl").args(["-fsSL", "--max-time", "120", "-o"]).arg(&package).arg(address),
+            )? && shell::succeeds(shell::program("sha256sum").args(["--check", "--quiet"]).arg(&sums))?
+                && shell::succeeds(shell::program("dpkg-deb").arg("--extract").arg(&package).arg(&place))?;
+        if !fetched {
+            return Err(Stop(format!(
+                "git 2.34 is missing and could not be fetched\n       put one at {}",
+                program.display()
+            )));
+        }
+        // It looks for its parts where it would be installed.
+        let usr = place.join("usr");
+        let script = format!(
+            "#!/bin/sh\nexport GIT_EXEC_PATH='{0}/lib/git-core' GIT_TEMPLATE_DIR='{0}/share/git-core/templates'\nexec '{0}/bin/git' \"$@\"\n",
+            usr.display()
+        );
+        fs::write(&program, script).map_err(Stop::doing(doing))?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&program, mode).map_err(Stop::doing(doing))?;
+    }
+    let found = version().ok_or_else(|| Stop("git 2.34 was fetched and does not run".to_owned()))?;
+    println!("    {found} in {}", place.display());
+    Ok(())
+}
+
 /// The distribution that has an ntfy server which replaces messages; older ones ignore `X-Sequence-ID`.
 const NTFY_SUITE: &str = "testing";
 

@@ -194,11 +194,28 @@ fn setup_runs_once_although_its_command_names_a_folder_that_changes() {
     assert_eq!(log.matches("\"summary\":\"running setup: ").count(), 1, "{log}");
 }
 
-/// Debian 12 has git 2.39 and Ubuntu 22.04 has 2.34. Whatever is in /usr/bin here goes the whole way, also through a conflict.
+/// Debian 12 has git 2.39: whatever is in /usr/bin here goes the whole way.
 #[test]
 fn the_system_s_own_git_is_enough() {
+    goes_the_whole_way("/usr/bin:/bin");
+}
+
+/// The same with the oldest one that acquit works with.
+#[test]
+fn soak_git_of_ubuntu_22_04_is_enough() {
+    let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("runners/git/bin");
+    let found = place.join("git").is_file().then_some(place);
+    let found = acquit_testkit::need::or_skip(found, "git 2.34 below target/runners", "the oldest git");
+    let Some(place) = found else { return };
+    let sandbox = goes_the_whole_way(&format!("{}:/usr/bin:/bin", place.display()));
+    let version = sandbox.acquit(&["doctor"]);
+    assert!(version.out.contains("git version 2.34"), "{version}");
+}
+
+/// Checks, runs, moves the base and merges, with the programs in this `PATH`.
+fn goes_the_whole_way(path: &str) -> Sandbox {
     let agent = "if grep -q '<<<<<<<' text; then printf 'both\\n' > text; elif [ -f other ]; then printf 'mine\\n' > text; else printf 'theirs\\n' > text; echo o > other; fi";
-    let sandbox = project(agent, "! grep -q '<<<<' text", "").with("PATH", "/usr/bin:/bin");
+    let sandbox = project(agent, "! grep -q '<<<<' text", "").with("PATH", path);
     sandbox.repo.write("text", "first\n");
     sandbox.repo.commit("a text");
     sandbox.acquit(&["check"]).must(0);
@@ -210,7 +227,7 @@ fn the_system_s_own_git_is_enough() {
     sandbox.acquit(&["merge", "T-1"]).must(0);
     assert_eq!(read(&sandbox.repo.path().join("text")), "theirs\n");
     assert_eq!(read(&sandbox.repo.path().join("elsewhere")), "x\n");
-    sandbox.acquit(&["doctor"]);
+    sandbox
 }
 
 #[test]

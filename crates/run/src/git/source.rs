@@ -363,9 +363,18 @@ impl Source {
 
     /// Returns where the user has the ref `name` checked out, even if it has no commit yet.
     pub fn checked_out_at(&self, git: &Git, name: &str) -> Result<Option<PathBuf>, Error> {
-        let output = self.call(git, "worktree").args(["list", "--porcelain", "-z"]).run()?;
+        /// Exit code of git for an option that it does not know: `-z` came with 2.36.
+        const UNKNOWN_OPTION: Option<i32> = Some(129);
+        let list = || self.call(git, "worktree").args(["list", "--porcelain"]);
+        let terminated = list().arg("-z").run_any()?;
+        let (output, end) = match terminated.code {
+            Some(0) => (terminated, 0),
+            // A path with a line break is cut off then.
+            UNKNOWN_OPTION => (list().run()?, b'\n'),
+            _ => (list().arg("-z").run()?, 0),
+        };
         let mut at = PathBuf::new();
-        for line in output.stdout.split(|b| *b == 0) {
+        for line in output.stdout.split(|b| *b == end) {
             if let Some(path) = line.strip_prefix(b"worktree ") {
                 at = PathBuf::from(OsString::from_vec(path.to_vec()));
             } else if line.strip_prefix(b"branch ") == Some(name.as_bytes()) {
