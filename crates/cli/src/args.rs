@@ -29,7 +29,7 @@ pub use nested::suggest_nested;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use notify::NotifyVerb;
 pub use prompt::PromptVerb;
-pub use prove::{CiForge, Format, Hook, Output, Proved};
+pub use prove::{CiForge, CiJob, Format, Hook, Output, Proved};
 pub use reviewed::Reviewed;
 pub use serve::{Exposed, ServeArgs};
 pub use store::StoreVerb;
@@ -148,14 +148,11 @@ pub enum Verb {
     Mcp,
     /// Write a CI job that runs `acquit prove` on every pull request.
     #[command(
-        after_help = "Examples:\n  acquit ci github     # .github/workflows/acquit.yml\n  acquit ci gitlab     # .gitlab/acquit.yml"
+        after_help = "Examples:\n  acquit ci github     # .github/workflows/acquit.yml\n  acquit ci gitlab     # .gitlab/acquit.yml\n  acquit ci github --from https://git.example.org/acquit"
     )]
     Ci {
-        /// The forge.
-        forge: CiForge,
-        /// Overwrite existing files. Keeps what was in them, as `<name>.old`.
-        #[arg(long)]
-        force: bool,
+        #[command(flatten)]
+        args: CiJob,
     },
     /// Review what this repository's `.acquit/` asks for, and trust it.
     ///

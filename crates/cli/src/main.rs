@@ -119,10 +119,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             verbs::verify::verify(&cli, &file, signed, allowed_signers.as_deref())
         }
         Verb::Mcp => verbs::mcp::for_any_client(&cli),
-        Verb::Ci { forge, force } => {
-            let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
-            verbs::ci::ci(&cli, forge, overwrite)
-        }
+        Verb::Ci { args } => verbs::ci::ci(&cli, &args),
         Verb::Trust { args } => verbs::trust::trust(&cli, args),
         Verb::Run { task, pinned } => verbs::run::run(&cli, &task, pinned),
         Verb::Task(verb) => verbs::task::task(&cli, verb),

@@ -92,6 +92,29 @@ pub enum CiForge {
     Gitlab,
 }
 
+/// A job for CI.
+#[derive(clap::Args, Clone, Debug)]
+pub struct CiJob {
+    /// The forge.
+    pub forge: CiForge,
+    /// Install acquit from this git address [default: the variable `ACQUIT_REPOSITORY` of the CI]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub from: Option<String>,
+    /// Overwrite existing files. Keeps what was in them, as `<name>.old`.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Accepts an address that stands for itself in YAML and in a shell.
+fn address(text: &str) -> Result<String, String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":/@._~+-".contains(&byte);
+    let named = ["https://", "ssh://", "git@"].iter().any(|front| text.starts_with(front));
+    if named && text.bytes().all(plain) && !text.ends_with(':') {
+        return Ok(text.to_owned());
+    }
+    Err("name it as https://…, ssh://… or git@…, without spaces or quotes".to_owned())
+}
+
 /// A hook that `acquit prove --hook` can run as.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {

@@ -13,6 +13,7 @@ use super::Args;
 /// `relay/flags.rs` shows it.
 const TOGETHER: &[(&str, &[&str])] = &[
     ("init", &["force fix", "force no-check"]),
+    ("ci", &["from force"]),
     ("clean", &["dry-run others"]),
     (
         "prove",

@@ -4,19 +4,20 @@ use acquit_app::Error;
 use acquit_app::init::{self, Overwrite, ci};
 use serde_json::json;
 
-use crate::args::CiForge;
+use crate::args::{CiForge, CiJob};
 use crate::cli::Cli;
 use crate::exit::Exit;
 
 /// Writes the job.
-pub fn ci(cli: &Cli, forge: CiForge, overwrite: Overwrite) -> Result<Exit, Error> {
+pub fn ci(cli: &Cli, args: &CiJob) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let top = source.top();
-    let forge = match forge {
+    let overwrite = if args.force { Overwrite::Allowed } else { Overwrite::Never };
+    let forge = match args.forge {
         CiForge::Github => ci::Forge::Github,
         CiForge::Gitlab => ci::Forge::Gitlab,
     };
-    let plan = ci::plan(forge, &|file| top.join(file).symlink_metadata().is_ok());
+    let plan = ci::plan(forge, top, args.from.as_deref());
     let kept = init::write(top, &plan, overwrite)?;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     let printer = cli.printer;

@@ -34,6 +34,67 @@ fn the_jobs_are_valid_by_the_schemas_of_their_forges() {
     check.must_fit(&["--builtin-schema", "vendor.gitlab-ci"], &sandbox.repo.path().join(".gitlab-ci.yml"));
 }
 
+#[test]
+fn a_job_has_the_toolchain_of_its_repository() {
+    let Some(check) = schemas::check("jobs for CI") else { return };
+    type Files<'f> = &'f [(&'f str, &'f str)];
+    let cases: [(Files<'_>, &[&str], &str); 6] = [
+        (
+            &[("package.json", crate::kit::MANIFEST), (".nvmrc", "22\n")],
+            &["actions/setup-node@v4", "node-version-file: .nvmrc"],
+            "image: node:lts",
+        ),
+        (
+            &[("web/package.json", crate::kit::MANIFEST), ("web/pnpm-lock.yaml", "lockfileVersion: '9.0'\n")],
+            &["node-version: lts/*", "corepack enable"],
+            "image: node:lts",
+        ),
+        (
+            &[
+                ("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n"),
+                (".python-version", "3.12\n"),
+            ],
+            &["actions/setup-python@v5", "python-version-file: .python-version"],
+            "image: python:3",
+        ),
+        (
+            &[("go.mod", "module example.org/m\n\ngo 1.22\n"), ("m.go", "package m\n")],
+            &["actions/setup-go@v5", "go-version-file: go.mod"],
+            "image: golang:1",
+        ),
+        (
+            &[("pom.xml", "<project/>\n")],
+            &["actions/setup-java@v4", "java-version: 21"],
+            "image: maven:3-eclipse-temurin-21",
+        ),
+        (
+            &[("Cargo.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\n"), ("src/lib.rs", "")],
+            &["rustup show"],
+            "image: rust:1",
+        ),
+    ];
+    for (files, steps, image) in cases {
+        let sandbox = Sandbox::of_files("project", files);
+        let from = "https://git.example.org/team/acquit.git";
+        for (forge, file, schema) in
+            [("github", GITHUB, "vendor.github-workflows"), ("gitlab", GITLAB, "vendor.gitlab-ci")]
+        {
+            sandbox.acquit(&["ci", forge, "--from", from]).must(0);
+            let file = sandbox.repo.path().join(file);
+            check.must_fit(&["--builtin-schema", schema], &file);
+            let job = fs::read_to_string(&file).unwrap();
+            assert!(job.contains(&format!("ACQUIT_REPOSITORY: {from}")) && !job.contains("@FROM@"), "{job}");
+            let wanted = if forge == "github" { steps } else { &[image][..] };
+            for line in wanted {
+                assert!(job.contains(line), "no {line:?} in {job}");
+            }
+        }
+    }
+    let sandbox = crate::kit::package();
+    sandbox.acquit(&["ci", "github", "--from", "https://x/$(touch y)"]).must(2);
+    sandbox.acquit(&["ci", "github"]).must(0).said("ACQUIT_REPOSITORY");
+}
+
 /// A request at a forge, checked out as its CI checks it out.
 struct Runner {
     forge: Forge,
@@ -96,7 +157,12 @@ fn github(runner: &mut Runner, number: u64, job: &Value) -> Vec<(String, Option<
     let summary = runner.sandbox.place("summary.md").to_string_lossy().into_owned();
     for step in job["jobs"]["prove"]["steps"].as_array().unwrap() {
         let Some(script) = step["run"].as_str() else {
-            let known = ["actions/checkout@v4", "actions/cache@v4", "actions/upload-artifact@v4"];
+            let known = [
+                "actions/checkout@v4",
+                "actions/setup-node@v4",
+                "actions/cache@v4",
+                "actions/upload-artifact@v4",
+            ];
             assert!(known.contains(&step["uses"].as_str().unwrap()), "{step:#}");
             continue;
         };
