@@ -33,6 +33,8 @@ pub enum Part {
     Runs,
     /// Start harnesses for a private task. It cannot be detached from, so an interrupt cancels it.
     Judges,
+    /// The same, and show all that happens.
+    Rehearses,
     /// Only watch.
     Watches,
 }
@@ -51,8 +53,10 @@ pub fn follow(
     let story = match part {
         Part::Runs => Story::Beside,
         Part::Judges => Story::Progress,
+        Part::Rehearses => Story::Rehearsal,
         Part::Watches => Story::Asked,
     };
+    let private = matches!(part, Part::Judges | Part::Rehearses);
     let mut view =
         View { follower: Follower::new(printer, level, story), seen: after, leg: None, read: 0, waits: None };
     let mut driver = Driver::default();
@@ -64,7 +68,7 @@ pub fn follow(
         let task = store.task(id)?;
         if !matches!(task.state, State::Working { .. }) {
             view.show(store, id)?;
-            if part == Part::Judges {
+            if private {
                 driver.finish(store)?;
             }
             return Ok(task);
@@ -78,7 +82,7 @@ pub fn follow(
             if part == Part::Watches || cancelling {
                 return Ok(task);
             }
-            if terminal && !choosing && part != Part::Judges {
+            if terminal && !choosing && !private {
                 choosing = true;
                 view.follower.say(QUESTION);
                 continue;

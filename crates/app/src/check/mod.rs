@@ -273,7 +273,7 @@ pub(crate) fn told(store: &mut dyn Store, id: TaskId) -> Result<Told, Error> {
 }
 
 /// Reports whether the machine has a program that is missing in the sandbox.
-fn missing_program(app: &App, problem: &mut Problem) {
+pub(crate) fn missing_program(app: &App, problem: &mut Problem) {
     let Some(program) = &problem.missing else { return };
     let path = app.surroundings.environment.get("PATH").unwrap_or_default();
     if let Some(found) = acquit_run::process::in_path(path, program) {

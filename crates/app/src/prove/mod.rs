@@ -19,7 +19,7 @@ use acquit_run::git::{Offer, Source};
 use acquit_run::workspace::remove_folder;
 
 use crate::app::App;
-use crate::check::problem;
+use crate::check::{self, problem};
 use crate::error::Error;
 use crate::walls;
 
@@ -200,6 +200,18 @@ fn judge(
     let offer = Offer { head: subject.head.clone(), base: subject.base.clone() };
     let first = trial.run(&rules.gates, &offer, conduct)?;
     let mut report = Report::of(subject, &rules, &first);
+    if let Some(problem) = &mut report.stopped {
+        check::missing_program(app, problem);
+        let written = !matches!(rules.origin, rules::Origin::Detected | rules::Origin::DetectedInChange);
+        if let (false, Some(program)) = (written, &problem.missing) {
+            problem.advice = Some(match problem.mends.first() {
+                Some(mend) => format!("run `acquit init`, then {} in .acquit/acquit.toml", mend.words),
+                None => format!(
+                    "install {program}; or run `acquit init` and change the command in .acquit/acquit.toml"
+                ),
+            });
+        }
+    }
     if first.cancelled || first.stopped.is_some() {
         report.finish((app.runtime.now)().since(began));
         return Ok(report);

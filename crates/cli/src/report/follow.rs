@@ -25,6 +25,8 @@ pub enum Story {
     Asked,
     /// To stderr, separate from the command's result.
     Beside,
+    /// The same, for a task that nobody can answer: its questions are left out.
+    Rehearsal,
     /// To stderr, and only how far it is: the command's result has the rest.
     Progress,
 }
@@ -235,6 +237,7 @@ impl Follower {
             Change::BudgetSpent { budget, spent, limit } => {
                 vec![self.faint(&format!("{budget}: {spent} of {limit} tries spent"))]
             }
+            Change::RequestOpened { .. } if self.story == Story::Rehearsal => Vec::new(),
             Change::RequestOpened { request } => {
                 vec![format!(
                     "{} {}",
@@ -305,7 +308,7 @@ impl Follower {
         for line in lines {
             match self.story {
                 Story::Asked => self.printer.data(line),
-                Story::Beside | Story::Progress => self.printer.say(line),
+                Story::Beside | Story::Rehearsal | Story::Progress => self.printer.say(line),
             }
         }
     }

@@ -51,7 +51,7 @@ pub fn examine(cli: &Cli, fix: Fix) -> Result<(Exit, serde_json::Value), Error> 
         let rehearsal = rehearse(&cli.app, &mut |app, store, id| {
             // Print progress as text to stderr; the result comes at the end.
             let printer = cli.printer.in_words();
-            foreground::follow(app, printer, store, id, Part::Runs, Level::Info, 0)
+            foreground::follow(app, printer, store, id, Part::Rehearses, Level::Info, 0)
         })?;
         let chosen: Vec<Mend> = if round < ROUNDS && !rehearsal.cancelled {
             rehearsal.problems.iter().filter_map(|problem| choose(cli, problem, fix, &applied)).collect()

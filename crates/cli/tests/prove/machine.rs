@@ -53,3 +53,17 @@ fn a_machine_without_a_wall_is_named_and_can_be_accepted() {
     let report = prove(&sandbox, &["--reduced"], 0);
     assert!(report["unchecked"].to_string().contains("no namespaces of its own"), "{report:#}");
 }
+
+#[test]
+fn a_program_that_setup_lacks_is_named() {
+    let sandbox = package();
+    sandbox.repo.write("pnpm-lock.yaml", "lockfileVersion: '9.0'\n");
+    sandbox.repo.commit("pnpm");
+    sandbox.repo.write("sum.js", MENDED);
+    let said = ran(&sandbox, &[], 5);
+    assert!(said.out.contains("`pnpm` is not installed") && said.out.contains("install pnpm; or"), "{said}");
+    assert!(!said.out.contains("setup fails"), "{said}");
+    // A rehearsal asks nobody.
+    let said = sandbox.acquit(&["init"]).must(1);
+    assert!(said.err.contains("`pnpm` is not installed") && !said.err.contains("needs a person"), "{said}");
+}
