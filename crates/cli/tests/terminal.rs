@@ -216,7 +216,7 @@ fn what_is_printed_fits_a_narrow_terminal() {
         .must(0);
     sandbox.acquit(&["task", "add", "Another one that nobody works on"]).must(0);
     sandbox.repo.write("change.txt", "a change to be judged\n");
-    let commands: [&[&str]; 24] = [
+    let commands: [&[&str]; 30] = [
         &["task", "list"],
         &["show", "T-1"],
         &["logs", "T-1"],
@@ -241,6 +241,12 @@ fn what_is_printed_fits_a_narrow_terminal() {
         &["prove"],
         &["init"],
         &["init", "--force"],
+        &["prove", "--reduced", "--quick"],
+        &["workers"],
+        &["schedule", "next"],
+        &["verify", "no-such-statement.json"],
+        &["token", "list"],
+        &["service", "status"],
     ];
     for (columns, args) in [40_u16, 80].into_iter().flat_map(|columns| commands.map(|args| (columns, args))) {
         let (mut seen, theirs) = terminal_of(columns);

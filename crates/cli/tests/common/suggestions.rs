@@ -38,7 +38,11 @@ const LOOKS: [&str; 14] = [
 
 /// The commands in an output: what stands after `acquit` in lines such as `  take it:  acquit merge T-1`.
 pub(crate) fn offered(ran: &Ran) -> Vec<String> {
-    let commands = ran.out.lines().filter_map(|line| {
+    offered_in(&ran.out)
+}
+
+fn offered_in(text: &str) -> Vec<String> {
+    let commands = text.lines().filter_map(|line| {
         let (what, command) = line.strip_prefix("  ")?.split_once(": ")?;
         let command = command.trim_start();
         let ours = ["acquit ", "env ", "cd "].iter().any(|front| command.starts_with(front));
@@ -127,7 +131,7 @@ pub(crate) fn in_one_world(commands: Vec<String>) -> Vec<String> {
 
 /// Follows what a command suggested at the end of a test.
 pub(super) fn follow_all(sandbox: &Sandbox, ran: &Ran) {
-    let wrong: Vec<String> = in_one_world([offered(ran), named(ran)].concat())
+    let wrong: Vec<String> = in_one_world([offered(ran), offered_in(&ran.err), named(ran)].concat())
         .iter()
         .filter_map(|command| {
             match verb(command) {

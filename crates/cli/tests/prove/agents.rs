@@ -76,7 +76,8 @@ fn command(sandbox: &Sandbox, agent: &str, url: &str, prompt: &str) -> Option<Co
     Some(command)
 }
 
-/// Lets an agent work until it ends.
+/// Lets an agent work until it ends by itself. One that does not has failed.
+#[track_caller]
 fn work(sandbox: &Sandbox, mut command: Command) -> String {
     let (out, err) = (sandbox.place("said/agent.out"), sandbox.place("said/agent.err"));
     command
@@ -84,17 +85,25 @@ fn work(sandbox: &Sandbox, mut command: Command) -> String {
         .stdout(fs::File::create(&out).unwrap())
         .stderr(fs::File::create(&err).unwrap());
     let mut child = command.spawn().unwrap();
+    let ended = ends_by_itself(&mut child);
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    let said = format!("{}\n--- err\n{}", text(&out), text(&err));
+    assert!(ended, "no end after {PATIENCE:?}: {}", short(&said));
+    said
+}
+
+/// Waits until a program has ended. One that takes too long is killed.
+fn ends_by_itself(child: &mut std::process::Child) -> bool {
     let deadline = Instant::now() + PATIENCE;
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > deadline {
             let _ = child.kill();
-            break;
+            let _ = child.wait();
+            return false;
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    let _ = child.wait();
-    let text = |path| fs::read_to_string(path).unwrap_or_default();
-    format!("{}\n--- err\n{}", text(&out), text(&err))
+    true
 }
 
 /// The end of what an agent said.
@@ -234,7 +243,8 @@ fn soak_opencode_is_sent_back_and_mends_it() {
     });
     let mended = address.as_ref().and_then(|address| {
         let args = ["run", "--attach", address, "--auto", "Make sum faster. [[lie]]"];
-        let _ = opencode(&args, "said/run.out").wait();
+        let mut session = opencode(&args, "said/run.out");
+        assert!(ends_by_itself(&mut session), "no end: {}", said("said/run.out"));
         let code = || fs::read_to_string(sandbox.repo.path().join("sum.js")).ok();
         patient(&|| code().filter(|code| code == MENDED))
     });
