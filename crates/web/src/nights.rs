@@ -142,7 +142,7 @@ fn schedule(one: &Scheduled, now: Timestamp, role: Role) -> Markup {
                 }
             } }
             @for (night, entries) in one.nights.iter().filter(|(_, entries)| !entries.is_empty()).take(REPORTS) { (report(night, entries, zone)) }
-            @if !one.nights.is_empty() { p.more { a href={ "/nights/" (one.name) "?project=" (words::encoded(project)) } { "All nights of " (one.name) " with their reports" } } }
+            @if !one.nights.is_empty() { p.panel-body { a href={ "/nights/" (one.name) "?project=" (words::encoded(project)) } { "All nights of " (one.name) " with their reports" } } }
         }
     }
 }
