@@ -37,7 +37,7 @@ pub(crate) fn by_status(status: u16) -> Option<ModelFailure> {
 
 /// Telltale words in search order: an exhausted quota also comes as a 429, and a prompt that is too long as a 400. All
 /// in lower case.
-const WORDS: [(&str, ModelFailure); 48] = [
+const WORDS: [(&str, ModelFailure); 49] = [
     ("credit balance", ModelFailure::Fault(Fault::Billing)),
     ("insufficient_quota", ModelFailure::Fault(Fault::Billing)),
     ("insufficient credits", ModelFailure::Fault(Fault::Billing)),
@@ -86,6 +86,7 @@ const WORDS: [(&str, ModelFailure); 48] = [
     ("stream disconnected", ModelFailure::Fault(Fault::Network)),
     ("stream ended", ModelFailure::Fault(Fault::Network)),
     ("server error", ModelFailure::Fault(Fault::Server)),
+    ("max session turns", ModelFailure::Fault(Fault::Turns)),
 ];
 
 /// From this index on the words are vague, and an HTTP status says more.
@@ -180,8 +181,8 @@ mod tests {
 
     #[test]
     fn messages_of_real_agents_are_told_apart() {
-        use Fault::{Billing, Login, Model, Network, Other, Overloaded, Refused, Server, TooLong};
-        let expected: [(&str, ModelFailure); 26] = [
+        use Fault::{Billing, Login, Model, Network, Other, Overloaded, Refused, Server, TooLong, Turns};
+        let expected: [(&str, ModelFailure); 27] = [
             ("Invalid API key · Fix external API key", ModelFailure::Fault(Login)),
             ("Not logged in · Please run /login", ModelFailure::Fault(Login)),
             (
@@ -227,6 +228,10 @@ mod tests {
             (
                 "[API Error: {\"error\":{\"code\":400,\"message\":\"bad request\"}}]",
                 ModelFailure::Fault(Other),
+            ),
+            (
+                "Reached max session turns for this session. Increase the number of turns by specifying it",
+                ModelFailure::Fault(Turns),
             ),
             ("", ModelFailure::Fault(Other)),
         ];
