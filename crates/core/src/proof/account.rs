@@ -218,6 +218,17 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     {
         return moved(new);
     }
+    // A test with a single value in another notation, such as `assertRaises` as `pytest.raises`: one test has the same
+    // calls and values.
+    let same = |new: &&&Found| {
+        strong(new)
+            && old.literals.iter().all(|value| new.literals.contains(value))
+            && old.called.iter().all(|name| new.called.contains(name))
+    };
+    let tells = old.literals.iter().any(|value| value.len() > 1);
+    if tells && let Some(new) = parts.iter().find(same) {
+        return moved(new);
+    }
     // A rewritten test: a test that calls the same functions has most of its values. Whether it asserts as much is
     // checked by `dilution`.
     let mut values = old.literals.clone();
@@ -389,6 +400,26 @@ mod tests {
         let fate = |new: &str| Account::of(&[sides("a.test.js", old, new)]).fate("reads a price").cloned();
         assert!(matches!(fate(loops), Some(Fate::Moved(_))), "{:?}", fate(loops));
         assert_eq!(fate(&loops.replace("12.50", "12.51")), Some(Fate::Removed));
+    }
+
+    #[test]
+    fn a_test_with_one_value_lives_on_in_another_notation() {
+        let old = "class ParseTest(TestCase):\n    def test_nonsense(self):\n        with self.assertRaises(ValueError):\n            \
+                   parse_time('noon')\n";
+        let new =
+            "def test_parse_nonsense():\n    with pytest.raises(ValueError):\n        parse_time('noon')\n";
+        let fate = |new: &str| {
+            let files = [sides("test_a.py", old, new)];
+            Account::of(&files).fate("test_nonsense").cloned()
+        };
+        assert_eq!(fate(new), Some(Fate::Moved("test_parse_nonsense".to_owned())));
+        for other in [
+            new.replace("noon", "12:00"),
+            new.replace("parse_time", "format_time"),
+            new.replace("    with pytest.raises(ValueError):\n    ", ""),
+        ] {
+            assert_eq!(fate(&other), Some(Fate::Removed), "{other}");
+        }
     }
 
     #[test]
