@@ -164,8 +164,14 @@ fn committed_files_do_not_take_the_place_of_what_setup_installed() {
 /// Ignore files of the tree are stronger than rules of a repository, so those alone would not do.
 #[test]
 fn rules_of_the_work_do_not_make_files_of_setup_part_of_it() {
-    const FLOW: &str = "[budgets]\nguardrail = 0\nharness = 0\ntest = 0\n[gates.proof]\nrun = \"for check in tools/z .venv/bin/*; do $check || exit 1; done; grep -q PORT=1 conf/.env\"\nkind = \"test\"\n\
-        [stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = { pr_ready = \"done\" }\n";
+    let flow = |gate: &str| {
+        format!(
+            "[budgets]\nguardrail = 0\nharness = 0\ntest = 0\n[gates.proof]\nrun = \"{gate}\"\nkind = \"test\"\n\
+             [stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = {{ pr_ready = \"done\" }}\n"
+        )
+    };
+    let (checks, copied) =
+        ("for check in .venv/bin/*; do $check || exit 1; done", "grep -q PORT=1 conf/.env");
     let config = |mode: &str| {
         format!(
             "{mode}agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n[setup]\n\
@@ -177,35 +183,46 @@ fn rules_of_the_work_do_not_make_files_of_setup_part_of_it() {
     let files =
         [("check.sh", "#!/bin/sh\ntest ! -e bad\n"), ("lock", "1\n"), (".gitignore", ".venv\n.env\n"), rules];
     let evil = "printf '#!/bin/sh\\nexit 0\\n' >";
+    let first = "set -- .venv/bin/*; $1";
     let cases = [
-        ("", format!("echo '!/.venv' > .gitignore; {evil} .venv/bin/check; echo bad > bad")),
+        ("", checks, format!("echo '!/.venv' > .gitignore; {evil} .venv/bin/check; echo bad > bad")),
         (
             "",
+            checks,
             format!(
                 "printf '!.venv\\n!/.venv/**\\n' > .gitignore; echo '!*' > .venv/.gitignore; {evil} .venv/bin/check; echo bad > bad"
             ),
         ),
         (
             "",
+            checks,
             format!(
                 "echo '!*' > .gitignore; {evil} .venv/bin/check; git add -A; git commit -qm x; echo bad > bad"
             ),
         ),
-        ("", "echo '!/conf/.env' > .gitignore; echo PORT=2 > conf/.env; echo work > work.txt".to_owned()),
-        ("", format!("echo > tools/.gitignore; {evil} tools/z; echo bad > bad")),
+        (
+            "",
+            first,
+            format!("echo '!/.venv' > .gitignore; {evil} .venv/bin/a; chmod +x .venv/bin/a; echo bad > bad"),
+        ),
+        (
+            "",
+            copied,
+            "echo '!/conf/.env' > .gitignore; echo PORT=2 > conf/.env; echo work > work.txt".to_owned(),
+        ),
+        ("", "tools/z", format!("echo > tools/.gitignore; {evil} tools/z; echo bad > bad")),
         (
             "sandbox = \"off\"\n",
-            format!(
-                "echo '!/.venv' > .gitignore; {evil} .venv/bin/a; rm .venv/bin/check; chmod +x .venv/bin/a; echo bad > bad"
-            ),
+            first,
+            format!("echo '!/.venv' > .gitignore; {evil} .venv/bin/a; chmod +x .venv/bin/a; echo bad > bad"),
         ),
     ];
     let wrong = std::sync::Mutex::new(Vec::new());
-    side_by_side(&cases, |(mode, plant)| {
+    side_by_side(&cases, |(mode, gate, plant)| {
         if is_reduced() && !mode.is_empty() {
             return;
         }
-        let sandbox = world(&config(mode), FLOW, &format!("{plant}\n"), &files);
+        let sandbox = world(&config(mode), &flow(gate), &format!("{plant}\n"), &files);
         let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(sandbox.repo.path().join("check.sh"), runs).unwrap();
         sandbox.repo.commit("programs");
