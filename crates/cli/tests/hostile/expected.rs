@@ -100,6 +100,13 @@ pub(crate) const NOT_REDUCED: &[&str] = &[
     "read-service-settings",
     "read-cmdlines",
     "tune-victim",
+    "read-npmrc-of-nvm",
+    "read-npmrc-of-mise",
+    "read-npmrc-of-volta",
+    "read-settings-of-sdkman",
+    "read-pip-of-pyenv",
+    "read-pipx-metadata",
+    "read-uv-receipt",
 ];
 
 /// More of them if acquit runs as root there.
