@@ -313,10 +313,12 @@ fn what_git_and_agents_run_of_the_checkout_can_be_read_only() {
     assert!(changed.is_empty(), "{changed:#?}");
     // What was not there can be made, and acquit says so.
     let place = Place::new();
-    let (_, said) = place.sh(&[], "mkdir .claude; echo '{}' > .mcp.json");
-    for name in [".claude", ".mcp.json"] {
+    let (_, said) = place.sh(&[], "mkdir .claude; echo '{}' > .mcp.json; git init -q --bare evil");
+    for name in [".claude", ".mcp.json", "evil"] {
         assert!(said.lines().any(|line| line.contains("the program made") && line.contains(name)), "{said}");
     }
+    let (_, said) = place.sh(&[], "i=0; while [ $i -lt 30 ]; do mkdir -p r$i/.git; i=$((i+1)); done");
+    assert!(said.contains("10 more"), "{said}");
     // What never ends is not read.
     let place = Place::new();
     let plant = "mkdir -p a/.git b/.git; mkfifo a/.git/commondir; printf '[include]\n\tpath = /dev/zero\n' > b/.git/config";

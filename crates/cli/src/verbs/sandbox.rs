@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use acquit_core::config::Config;
 use acquit_core::sandbox::{Host, Mode, Network};
+use acquit_core::text;
 use acquit_run::process::{Attached, Exit as Ended};
 use acquit_run::sandbox::secrets::SECRETS;
 use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, default_policy};
@@ -19,6 +20,9 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::Error;
 use acquit_app::scratch_dir::Folder;
+
+/// Maximum number of new repositories and settings to name.
+const MOST_NAMED: usize = 20;
 
 /// Options of the command.
 pub struct Wanted {
@@ -57,13 +61,13 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
         let policy = make(cli, wanted, &folder.path)?;
         (folder.path.join("policy.json"), policy, here.clone())
     };
-    let text = serde_json::to_string_pretty(&policy).unwrap_or_default();
+    let json = serde_json::to_string_pretty(&policy).unwrap_or_default();
     let Some((program, args)) = wanted.command.split_first() else {
-        cli.printer.data(&text);
+        cli.printer.data(&json);
         return Ok(Exit::Done);
     };
     if wanted.policy.is_none() {
-        let write = std::fs::write(&file, text);
+        let write = std::fs::write(&file, json);
         write.map_err(|source| Error::File { doing: "write", path: file.clone(), source })?;
     }
     let mut env = cli.app.runtime.common_variables();
@@ -90,11 +94,16 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
             cli.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
         }
     })?;
-    for (place, ..) in planted(&policy, &home).difference(&before) {
-        let place = place.display();
+    let after = planted(&policy, &home);
+    let mut made = after.difference(&before).map(|(place, ..)| text::visible(&place.to_string_lossy()));
+    for place in made.by_ref().take(MOST_NAMED) {
+        let place = place.replace('\n', " ");
         cli.printer.warn(&format!(
             "the program made {place}: look into it before you run git, acquit or a coding agent there"
         ));
+    }
+    if let more @ 1.. = made.count() {
+        cli.printer.warn(&format!("the program made {more} more of these"));
     }
     Ok(match ended {
         Ended::Code(code) => Exit::Program(u8::try_from(code).unwrap_or(1)),

@@ -32,6 +32,8 @@ pub(super) struct Obeyed {
     pub(super) inside: BTreeSet<PathBuf>,
     /// Repositories of checkouts elsewhere, which are shown so that git works.
     pub(super) elsewhere: BTreeSet<PathBuf>,
+    /// Directories that git takes for a repository when it runs in them. They stay writable: tests make such.
+    bare: BTreeSet<PathBuf>,
     /// Whether there were too many directories to look at all of them.
     pub(super) is_cut: bool,
 }
@@ -69,8 +71,13 @@ impl Obeyed {
                 found.add(&root, &folder.join(name));
             }
             if depth < DEEPEST {
-                let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-                let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+                let entries: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().flatten().collect();
+                let has = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
+                if ["HEAD", "objects", "refs"].into_iter().all(has) {
+                    found.bare.insert(folder);
+                }
+                let inside =
+                    entries.into_iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
                 let skipped = |name: &str| [".git", ".acquit"].contains(&name) || PACKAGES.contains(&name);
                 let inside = inside.filter(|entry| !entry.file_name().to_str().is_some_and(skipped));
                 folders.extend(inside.map(|entry| (entry.path(), depth + 1)));
@@ -138,7 +145,7 @@ impl Obeyed {
             let meta = std::fs::symlink_metadata(place).ok()?;
             Some((place.clone(), meta.dev(), meta.ino()))
         };
-        self.inside.iter().filter_map(identity).collect()
+        self.inside.union(&self.bare).filter_map(identity).collect()
     }
 }
 
