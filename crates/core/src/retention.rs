@@ -23,12 +23,14 @@ pub struct Retention {
     pub disk: u64,
     /// Free space in bytes on the disk of acquit's own directory below which no new leg starts there.
     pub keep_free: u64,
+    /// How long to keep the history of ended tasks: transcripts, events, logs and saved attempts. `None` for ever.
+    pub history: Option<Span>,
 }
 
 impl Default for Retention {
     /// Two weeks, as long as a holiday, a fraction of an ordinary disk, and room to end what runs and to clean up.
     fn default() -> Self {
-        Self { unfinished: Span::mins(14 * 24 * 60), disk: 50 << 30, keep_free: 256 << 20 }
+        Self { unfinished: Span::mins(14 * 24 * 60), disk: 50 << 30, keep_free: 256 << 20, history: None }
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
     use crate::task::Actor;
 
-    const RULE: Retention = Retention { unfinished: Span::secs(10), disk: 100, keep_free: 1 };
+    const RULE: Retention = Retention { unfinished: Span::secs(10), disk: 100, keep_free: 1, history: None };
 
     fn ended(end: End) -> Fate {
         RULE.fate(&State::Ended { end }, Timestamp(1_000))

@@ -18,6 +18,7 @@ pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod harness;
+pub mod history;
 pub mod layers;
 mod leg;
 pub mod mcp;

@@ -30,6 +30,26 @@ pub(crate) const RELEASED: &str = "select blocked.task from blocked left join ro
              and roots.task = blocked.root
      where roots.task is null order by blocked.task";
 
+/// Condition of events that can be removed when a task's history is folded: all but changes. The tag is the first field.
+macro_rules! is_no_change {
+    () => {
+        "data not like '{\"event\":\"change\"%'"
+    };
+}
+
+/// Selects ended tasks that have not changed since a time, with the size of what folding their history removes. Its
+/// markers are those of PostgreSQL and of SQLite.
+pub(crate) const FOLDABLE: &str = concat!(
+    "select id, bytes from (select id,
+         (select coalesce(sum(length(items)), 0) from transcripts where transcripts.task = tasks.id)
+         + (select coalesce(sum(length(data)), 0) from events where events.task = tasks.id and ",
+    is_no_change!(),
+    ") as bytes from tasks where ended and updated < $1) as old where bytes > 0 order by id limit $2"
+);
+
+/// Removes the events of a task that are no changes.
+pub(crate) const FOLD_EVENTS: &str = concat!("delete from events where task = $1 and ", is_no_change!());
+
 written_row! {
     /// Row of a task, without its definition.
     TaskRow {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use acquit_core::store::Store;
 use acquit_run::fleet::{self, Whose};
+use acquit_run::history;
 use acquit_run::process::Detached;
 use acquit_run::retention::{self, Verdict, Wish};
 
@@ -114,6 +115,12 @@ pub fn tidy(app: &App) -> Result<(), Error> {
             | fleet::Verdict::Needed
             | fleet::Verdict::Until(_)
             | fleet::Verdict::Elsewhere => {}
+        }
+    }
+    for old in history::sweep(&app.runtime, store.as_mut(), &home.config.retention, Wish::Clean)? {
+        if let history::Verdict::Removed = old.verdict {
+            let size = size::shown(old.bytes);
+            log(app, "clean", &format!("{}: its history is removed, {size}", old.task));
         }
     }
     Ok(())

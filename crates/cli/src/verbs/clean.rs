@@ -3,6 +3,7 @@
 
 use acquit_core::time::{Span, Timestamp};
 use acquit_run::fleet::{self, Kept, Whose};
+use acquit_run::history::{self, Old, Place};
 use acquit_run::layers;
 use acquit_run::retention::{self, Entry, Verdict, Wish};
 use serde_json::{Value, json};
@@ -29,11 +30,14 @@ pub fn clean(cli: &Cli, wish: Wish, whose: Whose) -> Result<Exit, Error> {
     let kept = fleet::sweep(runtime, store.as_mut(), rule, wish, whose)?;
     let printer = cli.printer;
     let (layers, bytes) = layers::sweep(runtime, wish);
+    let old = history::sweep(runtime, store.as_mut(), rule, wish)?;
     if printer.json {
         let all: Vec<Value> = entries
             .iter()
             .map(|entry| workspace(entry, now))
             .chain(kept.iter().map(|kept| parcels(kept, now)))
+            .chain(old.iter().map(past))
+            .chain((layers > 0).then(|| json!({ "layers": layers, "bytes": bytes })))
             .collect();
         printer.json(&all);
         return Ok(Exit::Done);
@@ -44,6 +48,7 @@ pub fn clean(cli: &Cli, wish: Wish, whose: Whose) -> Result<Exit, Error> {
         printer.say(&words);
     }
     show_parcels(cli, &kept, wish, now);
+    show_history(cli, &old, wish);
     if entries.is_empty() {
         printer.say("no task has a workspace");
         return Ok(Exit::Done);
@@ -80,6 +85,42 @@ fn show_parcels(cli: &Cli, kept: &[Kept], wish: Wish, now: Timestamp) {
     }
     let all: Vec<_> = kept.iter().map(|kept| (parcel_words(kept, now).0, kept.held.bytes)).collect();
     cli.printer.say(&format!("{}, for workers", sum(&all, wish, "in the store")));
+}
+
+/// Shows what is left of tasks that ended long ago.
+fn show_history(cli: &Cli, old: &[Old], wish: Wish) {
+    for (place, words) in [(Place::Store, "transcripts and events"), (Place::Home, "logs and attempts")] {
+        let all: Vec<_> =
+            old.iter().filter(|old| old.place == place).map(|old| (old_words(old).0, old.bytes)).collect();
+        if !all.is_empty() {
+            let tasks = all.len();
+            cli.printer.say(&format!("{words} of {tasks} old tasks: {}", sum(&all, wish, "kept")));
+        }
+    }
+    for old in old {
+        if let history::Verdict::Refused(why) = &old.verdict {
+            cli.printer
+                .warn(&text::visible(&format!("the history of {} is kept: failed to {why}", old.task)));
+        }
+    }
+}
+
+fn past(old: &Old) -> Value {
+    let (word, why) = old_words(old);
+    let place = match old.place {
+        Place::Store => "store",
+        Place::Home => "home",
+    };
+    json!({ "task": old.task, "bytes": old.bytes, "place": place, "history": word, "why": why })
+}
+
+fn old_words(old: &Old) -> (&'static str, String) {
+    match &old.verdict {
+        history::Verdict::Removed => (REMOVED, String::new()),
+        history::Verdict::Removable => (WOULD_GO, String::new()),
+        history::Verdict::Needed => (STAYS, "the task goes on".to_owned()),
+        history::Verdict::Refused(why) => (STAYS, format!("failed to {why}")),
+    }
 }
 
 /// Formats a sum of sizes.

@@ -165,3 +165,48 @@ fn a_daemon_that_ends_by_itself_has_removed_what_was_done() {
     sandbox.acquit(&["serve", "--once"]).must(0);
     assert!(!workspace(&sandbox).exists());
 }
+
+#[test]
+fn the_history_of_old_tasks_goes_if_the_user_wants_that_and_the_tasks_stay() {
+    let sandbox = Sandbox::shell(crate::common::CODE, "echo work > work.txt\n");
+    sandbox.acquit(&["run", "Do it"]).must(0);
+    let before = sandbox.acquit(&["task", "show", "T-1", "--json"]).must(0).json();
+    // What an attempt left, as after a try that failed.
+    let store = std::fs::read_dir(sandbox.place("acquit/tasks")).unwrap().flatten().next().unwrap();
+    let store = store.file_name().to_string_lossy().into_owned();
+    let (own, other) =
+        (format!("refs/acquit/attempts/{store}/T-1-abc"), format!("refs/acquit/attempts/{store}/T-10-abc"));
+    for name in [&own, &other] {
+        sandbox.repo.git(&["update-ref", name, "HEAD"]);
+    }
+    let log = sandbox.leg_file(1, "output.log");
+    assert!(log.is_file());
+    let told = |args: &[&str]| -> Vec<serde_json::Value> {
+        let all = sandbox.acquit(args).must(0).json();
+        all.as_array().unwrap().iter().filter(|one| one.get("history").is_some()).cloned().collect()
+    };
+    assert_eq!(told(&["clean", "--json"]), [serde_json::Value::Null; 0], "nobody asked for it");
+    sandbox.user_config("[retention]\nhistory = \"1s\"\n");
+    let looked = crate::common::until("it is old", || {
+        let looked = told(&["clean", "--dry-run", "--json"]);
+        (looked.len() == 2).then_some(looked)
+    });
+    for (one, place) in looked.iter().zip(["store", "home"]) {
+        assert!(one["place"] == place && one["history"] == "would go", "{looked:?}");
+        assert!(one["bytes"].as_u64().unwrap() > 100, "{looked:?}");
+    }
+    // Killed in the middle, it is finished by the next.
+    let mut clean = sandbox.command(&["clean"]);
+    clean.env("ACQUIT_FAULT", format!("history:1:{}", sandbox.place("marker").display()));
+    assert!(!clean.output().unwrap().status.success());
+    assert!(log.is_file());
+    sandbox.acquit(&["clean"]).must(0).said("logs and attempts of 1 old tasks");
+    assert!(!log.exists());
+    let refs = sandbox.refs("refs/acquit/attempts");
+    assert_eq!(refs, [other]);
+    assert_eq!(told(&["clean", "--json"]).len(), 0);
+    sandbox.acquit(&["store", "check"]).must(0).said("no problems in 1 task");
+    let after = sandbox.acquit(&["task", "show", "T-1", "--json"]).must(0).json();
+    assert_eq!((&after["task"], &after["legs"]), (&before["task"], &before["legs"]));
+    assert!(sandbox.acquit(&["diff", "T-1"]).must(0).out.contains("+work"));
+}

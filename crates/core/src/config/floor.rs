@@ -12,6 +12,7 @@
 //! | `forge.auto_merge = false`, also in stages | no automatic merge |
 //! | `agents.<name>.billing` | the user's |
 //! | `retention.unfinished`, `.disk`, `.keep_free` | the user's |
+//! | `retention.history` | the user's alone |
 //!
 //! A key that the user's file omits has no floor: the repository's value applies once the repository is trusted.
 
@@ -54,6 +55,8 @@ pub struct Floor {
     pub workspaces: Option<u64>,
     /// Free space below which no new leg starts.
     pub keep_free: Option<u64>,
+    /// How long to keep the history of ended tasks.
+    pub history: Option<Span>,
 }
 
 /// The floor keys that a file contains. Collected before the file is read, because reading consumes it.
@@ -98,6 +101,7 @@ impl Floor {
             unfinished: outright.value(UNFINISHED, user.retention.unfinished),
             workspaces: outright.value(WORKSPACES, user.retention.disk),
             keep_free: outright.value(KEEP_FREE, user.retention.keep_free),
+            history: user.retention.history,
         }
     }
 
@@ -132,6 +136,8 @@ impl Floor {
         retention.unfinished = self.unfinished.unwrap_or(retention.unfinished);
         retention.disk = self.workspaces.unwrap_or(retention.disk);
         retention.keep_free = self.keep_free.unwrap_or(retention.keep_free);
+        // No repository removes what the user did not agree to lose.
+        retention.history = self.history;
         for gate in &mut config.gates {
             gate.network = gate.network.map(|network| narrower(network, self.networks[1]));
         }

@@ -49,6 +49,13 @@ pub trait Fleet {
     /// continues.
     fn discard_work(&mut self, task: &Task) -> Result<bool>;
 
+    /// Returns ended tasks that have not changed since `before` and have a history to fold, oldest first, with its size.
+    fn foldable(&mut self, before: Timestamp, limit: u32) -> Result<Vec<(TaskId, u64)>>;
+
+    /// Folds the history of an ended task: removes its transcripts, and all events but its changes, from which it can
+    /// still be replayed. Returns `false` if the task has changed since it was read, or continues.
+    fn fold(&mut self, task: &Task) -> Result<bool>;
+
     /// Returns whether a task needs a repository: an unfinished one, or one that ended after `since` in a way that
     /// allows a retry.
     fn is_needed(&mut self, repository: &str, since: Timestamp) -> Result<bool>;

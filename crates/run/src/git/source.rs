@@ -336,6 +336,25 @@ impl Source {
             .map(drop)
     }
 
+    /// Removes the refs that keep the attempts of a task.
+    pub(crate) fn forget_attempts(&self, git: &Git, store: &StoreId, task: TaskId) -> Result<(), Error> {
+        let of_store = format!("refs/acquit/attempts/{store}/");
+        let own = format!("{of_store}{task}-");
+        let found = self.call(git, "for-each-ref").args(["--format=%(refname)", &of_store]).run()?;
+        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        let names: Vec<&str> = text.lines().filter(|name| name.starts_with(&own)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.clear_stale_locks(names.iter().copied());
+        self.clear_stale_packed_lock();
+        let mut commands = String::new();
+        for name in &names {
+            commands.push_str(&format!("delete {name}\n"));
+        }
+        self.call(git, "update-ref").args(["--no-deref", "--stdin"]).input(commands).run().map(drop)
+    }
+
     /// Returns whether a new task of `store`, which is already pinned, would share its branch: the branch exists, or
     /// another store has a task with the same number here. If two stores check at the same moment, at least one sees
     /// the other's pin.

@@ -10,7 +10,7 @@ use acquit_core::task::{State, Task};
 use acquit_core::time::Timestamp;
 
 use super::Database;
-use crate::record::{json, key, number, plain};
+use crate::record::{json, key, number, plain, task_id};
 use crate::step;
 use crate::tables::{Backend, HeldRow, ParcelRow, SeenRow, StoredRow, Tables, Touched, WorkerRow};
 use crate::tx_error;
@@ -103,6 +103,24 @@ impl<B: Backend> Fleet for Database<B> {
                 return Ok(false);
             }
             tables.delete_work(key(task.id()))?;
+            Ok(true)
+        })
+    }
+
+    fn foldable(&mut self, before: Timestamp, limit: u32) -> Result<Vec<(TaskId, u64)>> {
+        self.read("list old tasks", |tables| {
+            let rows = tables.foldable(before, limit)?.into_iter();
+            Ok(rows.map(|(task, bytes)| (task_id(task), u64::try_from(bytes).unwrap_or_default())).collect())
+        })
+    }
+
+    fn fold(&mut self, task: &Task) -> Result<bool> {
+        self.write("fold a history", |tables, _| {
+            let (_, found) = tables.lock_tasks(&[key(task.id())])?.pop().ok_or(Error::NoTask(task.id()))?;
+            if found != number(task.version) || !matches!(task.state, State::Ended { .. }) {
+                return Ok(false);
+            }
+            tables.fold(key(task.id()))?;
             Ok(true)
         })
     }

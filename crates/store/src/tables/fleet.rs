@@ -40,6 +40,10 @@ pub(crate) trait FleetTables {
     fn held(&mut self) -> Result<Vec<HeldRow>>;
     /// Removes the data that the legs of a task left.
     fn delete_work(&mut self, task: i64) -> Result<()>;
+    /// Returns ended tasks that have not changed since, with the size of what [`FleetTables::fold`] removes, if any.
+    fn foldable(&mut self, before: Timestamp, limit: u32) -> Result<Vec<(i64, i64)>>;
+    /// Removes the transcripts of a task, and its events except changes.
+    fn fold(&mut self, task: i64) -> Result<()>;
     /// Locks the data that tasks of a repository were created with, against tasks that build on it and processes
     /// that remove it.
     fn lock_base(&mut self, repository: &str) -> Result<Vec<i64>>;

@@ -126,6 +126,7 @@ suite! {
         notes_come_before_the_changes_of_their_step,
         a_tail_sees_every_event_once_and_in_order;
     transcripts:
+        the_history_of_an_ended_task_is_folded_and_the_task_stays,
         a_transcript_is_read_back_from_any_byte_without_gaps,
         repeating_a_chunk_changes_nothing,
         usage_and_notes_arrive_with_their_chunk;

@@ -2,9 +2,12 @@
 
 use acquit_core::agent::{AgentEvent, Chunk, Item, Usage};
 use acquit_core::event::{Body, Level};
-use acquit_core::store::Note;
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::store::{Note, Store, each_event};
+use acquit_core::task::Task;
+use acquit_core::time::Timestamp;
 
-use crate::fixture::{Place, START, claim, create};
+use crate::fixture::{Place, START, claim, create, end, passed};
 
 fn chunk(from: u64, to: u64) -> Chunk {
     let said = AgentEvent::Text { text: format!("from {from}, NUL \0, 🦀") };
@@ -68,4 +71,53 @@ pub fn usage_and_notes_arrive_with_their_chunk(place: &Place) {
     let notices: Vec<String> =
         events.iter().filter(|e| e.body.kind() == "notice").map(|e| e.body.summary()).collect();
     assert_eq!(notices, ["quiet", "loud", "louder"]);
+}
+
+pub fn the_history_of_an_ended_task_is_folded_and_the_task_stays(place: &Place) {
+    let mut store = place.open();
+    let store = store.as_mut();
+    for title in ["over", "runs"] {
+        create(store, title, 0);
+    }
+    let mut held: Vec<_> = (0..2).map(|_| claim(store)).collect();
+    let note = Note { at: START, body: Body::notice(Level::Info, "{\"event\":\"change\" it says") };
+    let talk = |store: &mut dyn Store, hold| {
+        store.transcribe(hold, &chunk(0, 50), &Usage::default(), std::slice::from_ref(&note)).unwrap();
+    };
+    held.iter().for_each(|claim| talk(store, claim.hold));
+    let far = Timestamp(i64::MAX);
+    assert_eq!(store.foldable(far, 9).unwrap(), [], "no task is over");
+    assert!(!store.fold(&held[0].task).unwrap());
+    end(store, &held.remove(0), passed()).unwrap();
+    let second = claim(store);
+    talk(store, second.hold);
+    let over = end(store, &second, passed()).unwrap();
+    assert_eq!(over.state.word(), "done");
+    assert_eq!(store.foldable(START, 9).unwrap(), [], "it is too young");
+    let listed = store.foldable(far, 9).unwrap();
+    assert!(listed.len() == 1 && listed[0].0 == over.id() && listed[0].1 > 100, "{listed:?}");
+    assert!(
+        !store.fold(&Task { version: over.version - 1, ..over.clone() }).unwrap(),
+        "it has changed since"
+    );
+    for _ in 0..2 {
+        assert!(store.fold(&over).unwrap());
+        assert_eq!(store.foldable(far, 9).unwrap(), []);
+    }
+    let history = |store: &mut dyn Store, task: TaskId| {
+        let (mut changes, mut others) = (Vec::new(), 0);
+        each_event(store, Some(task), |event| match event.body {
+            Body::Change { change } => changes.push(change),
+            _ => others += 1,
+        })
+        .unwrap();
+        (Task::replay(&changes).unwrap(), others)
+    };
+    let (replayed, others) = history(store, over.id());
+    assert_eq!((Task { version: over.version, ..replayed }, others), (over.clone(), 0));
+    assert_eq!(store.transcript(LegId { task: over.id(), number: 1 }, 0, 9).unwrap(), []);
+    assert_eq!(store.legs(over.id()).unwrap().len(), 2);
+    // The other task has lost nothing.
+    assert_eq!(store.transcript(held[0].leg.id, 0, 9).unwrap().len(), 1);
+    assert_eq!(history(store, held[0].task.id()).1, 1);
 }

@@ -4,6 +4,7 @@ use acquit_core::time::Timestamp;
 use postgres::GenericClient;
 
 use super::Rows;
+use crate::record::{FOLD_EVENTS, FOLDABLE};
 use crate::tables::{
     FleetTables, FullRow, HeldRow, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow,
     full_columns, held_columns, seen_columns, stored_columns, waiting_columns,
@@ -149,6 +150,16 @@ impl<C: GenericClient> FleetTables for Rows<'_, C> {
 
     fn delete_work(&mut self, task: i64) -> Result<()> {
         self.execute("delete from parcels where task = $1", &[&task])?;
+        Ok(())
+    }
+
+    fn foldable(&mut self, before: Timestamp, limit: u32) -> Result<Vec<(i64, i64)>> {
+        self.all(FOLDABLE, &[&before.0, &i64::from(limit)], |row| (row.get(0), row.get(1)))
+    }
+
+    fn fold(&mut self, task: i64) -> Result<()> {
+        self.execute("delete from transcripts where task = $1", &[&task])?;
+        self.execute(FOLD_EVENTS, &[&task])?;
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use acquit_core::time::Timestamp;
 use rusqlite::params;
 
 use super::Rows;
+use crate::record::{FOLD_EVENTS, FOLDABLE};
 use crate::tables::{
     FleetTables, FullRow, HeldRow, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow,
     full_columns, held_columns, seen_columns, stored_columns, waiting_columns,
@@ -151,6 +152,16 @@ impl FleetTables for Rows<'_> {
 
     fn delete_work(&mut self, task: i64) -> Result<()> {
         self.execute("delete from parcels where task = ?1", params![&task])?;
+        Ok(())
+    }
+
+    fn foldable(&mut self, before: Timestamp, limit: u32) -> Result<Vec<(i64, i64)>> {
+        self.all(FOLDABLE, params![before.0, limit], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn fold(&mut self, task: i64) -> Result<()> {
+        self.execute("delete from transcripts where task = ?1", params![&task])?;
+        self.execute(FOLD_EVENTS, params![&task])?;
         Ok(())
     }
 
