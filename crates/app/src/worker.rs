@@ -6,21 +6,22 @@
 //! the daemon it may be killed at any time: its harnesses continue, any other process detects legs that died with it,
 //! and another worker continues from the last handoff.
 
+mod alive;
 mod repositories;
+mod sweep;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use acquit_core::fleet::{Idle, IdleReason, Need, WaitingLeg, Worker, WorkerState};
-use acquit_core::ids::TaskId;
 use acquit_core::label::is_label;
 use acquit_core::store::{self, Store};
-use acquit_core::task::{End, State};
 use acquit_core::time::{Timestamp, backoff};
 use acquit_run::fleet::{Offered, offer};
 use acquit_run::process::{Detached, Identity, Interrupt};
 use acquit_run::{room, supervise};
 
+pub use self::alive::check as check_alive;
 use self::repositories::Repositories;
 use crate::error::Refused;
 use crate::serve::{log, sleep};
@@ -137,6 +138,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
     let mut troubles = 0;
     while interrupt.count() == 0 {
         systemd.alive();
+        alive::mark(app, &work.worker.name);
         let looked = Instant::now();
         let pause = match work.look(store.as_mut()) {
             Ok(()) => {
@@ -291,22 +293,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Removes the files of finished tasks from this machine, for a short while: their work was handed over and
-    /// delivered. Keeps those of tasks that ended otherwise, which may exist nowhere else.
+    /// Removes what this machine no longer needs, for a short while.
     fn sweep(&self, store: &mut dyn Store) -> Result<(), Error> {
-        let begun = Instant::now();
-        for entry in std::fs::read_dir(self.app.runtime.tasks()).into_iter().flatten().flatten() {
-            if begun.elapsed() > SWEEP {
-                break;
-            }
-            let task = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok());
-            let Some(task) = task else { continue };
-            if matches!(store.task(task)?.state, State::Ended { end: End::Done | End::NoImprovement }) {
-                // If this fails, the next call tries again.
-                let _ = acquit_run::workspace::remove_folder(&self.app.runtime.task_folder(task));
-            }
-        }
-        Ok(())
+        sweep::sweep(self.app, store, Instant::now() + SWEEP)
     }
 
     /// Returns the number of used slots: by its own harnesses, and by those that an earlier worker with the same name
@@ -323,7 +312,8 @@ impl Work<'_> {
 
     fn start(&mut self) -> Result<(), Error> {
         let home = &self.app.runtime.home;
-        let path = home.join(format!("worker-{}.log", self.worker.name.replace('/', "-")));
+        let path = file(home, &self.worker.name, "log");
+        sweep::turn_over(&path);
         let made = std::fs::create_dir_all(home);
         made.map_err(|source| Error::File { doing: "create", path: home.clone(), source })?;
         let args = ["leg".into(), "--worker".into(), self.worker.name.clone().into()];
@@ -370,6 +360,7 @@ impl Work<'_> {
             // An unreachable store must not prevent the end.
             let _ = self.report(store);
             systemd.alive();
+            alive::mark(self.app, &self.worker.name);
             sleep(store, BEAT, interrupt);
             self.reap();
         }
@@ -385,6 +376,11 @@ impl Work<'_> {
         log(self.app, "worker", "stops");
         Ok(())
     }
+}
+
+/// Returns a file of a worker in its directory.
+fn file(home: &std::path::Path, name: &str, ending: &str) -> std::path::PathBuf {
+    home.join(format!("worker-{}.{ending}", name.replace('/', "-")))
 }
 
 /// Returns whether a worker's process belongs to this machine, boot and pid namespace, and has ended.

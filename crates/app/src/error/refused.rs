@@ -15,6 +15,9 @@ pub enum Refused {
     /// A running worker has this name.
     #[error("start a worker: another one is called {0}")]
     NameTaken(String),
+    /// The worker has not shown for a while that it runs.
+    #[error("find a sign of life from the worker {0}")]
+    Stuck(String),
     /// Not a valid label.
     #[error("use the label {0:?}")]
     Label(String),
@@ -36,6 +39,9 @@ impl Refused {
             }
             Self::NameTaken(_) => {
                 "choose another name with --name; the name of a worker that was killed is free after half a minute"
+            }
+            Self::Stuck(_) => {
+                "it is stuck, or does not run on this machine with this ACQUIT_HOME; `acquit workers` shows all of them"
             }
             Self::Label(_) => "letters, digits and = . _ - / are possible, such as `gpu` or `os=linux`",
             Self::Name(_) => "a name has up to 64 letters, digits and = . _ - /",

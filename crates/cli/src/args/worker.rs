@@ -44,4 +44,7 @@ pub struct WorkerArgs {
     /// When stopped, give running legs back at once instead of finishing them.
     #[arg(long)]
     pub hand_back: bool,
+    /// Only check that the worker of this name runs on this machine and is not stuck; exit with 0 if so. For probes of a supervisor.
+    #[arg(long, conflicts_with_all = ["store", "labels", "slots", "trust_store", "hand_back"])]
+    pub healthy: bool,
 }

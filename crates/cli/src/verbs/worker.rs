@@ -16,8 +16,12 @@ pub fn fleet(cli: Cli, verb: FleetVerb) -> Result<Exit, Error> {
 }
 
 fn run(cli: Cli, args: WorkerArgs) -> Result<Exit, Error> {
-    let WorkerArgs { store, labels, slots, name, trust_store, hand_back } = args;
+    let WorkerArgs { store, labels, slots, name, trust_store, hand_back, healthy } = args;
     let app = cli.app.into_worker(store);
+    if healthy {
+        worker::check_alive(&app, name)?;
+        return Ok(Exit::Done);
+    }
     worker::run(&app, Options { name, labels, slots, trust_store, hand_back })?;
     Ok(Exit::Done)
 }

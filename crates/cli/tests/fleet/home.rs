@@ -87,3 +87,56 @@ fn a_daemon_without_workers_of_its_own_only_delivers() {
         started.wait().must(0);
     }
 }
+
+#[test]
+fn a_worker_that_is_stuck_is_found_by_a_probe() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WAITS).with("ACQUIT_STORE", database.url.clone());
+    let one = Machine::new(&sandbox, &database, "one", "");
+    let healthy = || one.acquit(&["worker", "--healthy", "--name", "one"]);
+    healthy().must(2).said("find a sign of life from the worker one");
+    let worker = one.worker(&[]);
+    until("the probe succeeds", || (healthy().code == Some(0)).then_some(()));
+    // It has not written for longer than a look takes.
+    worker.signal(Signal::STOP);
+    let file = one.place("acquit/worker/worker-one.alive");
+    let written: u64 = crate::common::read(&file).parse().unwrap();
+    std::fs::write(&file, (written.saturating_sub(121)).to_string()).unwrap();
+    healthy().must(2);
+    worker.signal(Signal::CONT);
+    until("it is well again", || (healthy().code == Some(0)).then_some(()));
+    worker.signal(Signal::TERM);
+    worker.wait().must(0);
+}
+
+#[test]
+fn a_worker_removes_copies_of_repositories_and_files_that_no_task_needs() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox =
+        Sandbox::shell(SLOW, "echo work > work.txt; exit 3\n").with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let one = Machine::new(&sandbox, &database, "one", "[retention]\nunfinished = \"2s\"\n");
+    let worker = one.worker(&[]);
+    let stores = |folder: &str| {
+        let stores = std::fs::read_dir(one.place(&format!("acquit/worker/{folder}"))).into_iter().flatten();
+        stores.flatten().flat_map(|store| std::fs::read_dir(store.path()).unwrap()).flatten()
+    };
+    until("it has files of the task", || stores("tasks").next());
+    let copy = stores("repositories").map(|one| one.path()).find(|path| path.is_dir()).unwrap();
+    let old = |path: &std::path::Path| {
+        let touched = sandbox.program("touch").args(["-d", "1 year ago"]).arg(path).status().unwrap();
+        assert!(touched.success());
+    };
+    old(&copy.join("acquit-used"));
+    let output = one.place("acquit/worker/obtain-1-T-9.log");
+    std::fs::write(&output, "killed").unwrap();
+    old(&output);
+    until("the output of a killed process is removed", || (!output.exists()).then_some(()));
+    assert!(copy.exists(), "a task uses it");
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    until("the files of the cancelled task are removed", || stores("tasks").next().is_none().then_some(()));
+    old(&copy.join("acquit-used"));
+    until("the copy is removed", || (!copy.exists()).then_some(()));
+    worker.signal(Signal::TERM);
+    worker.wait().must(0);
+}

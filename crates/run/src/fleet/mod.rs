@@ -21,7 +21,7 @@ pub(crate) use offer::has_program;
 pub use offer::{Offered, offer};
 pub(crate) use parcels::send_leg;
 pub use parcels::{fetch_files, local_task, receive, send_again, send_base};
-pub use repository::{WITHIN_LEASE, clone, repack};
+pub use repository::{USED, WITHIN_LEASE, clone, copies, place, repack};
 pub use sweep::{Kept, Verdict, Whose, sweep};
 
 /// Why something could not be sent or received. Messages continue a sentence that starts with "failed to".

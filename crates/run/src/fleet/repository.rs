@@ -21,6 +21,9 @@ use crate::runtime::{Runtime, make_private};
 /// Directory of these repositories, in acquit's own.
 const FOLDER: &str = "repositories";
 
+/// File in a copy whose age is the time since its last use.
+pub const USED: &str = "acquit-used";
+
 /// Time limit for fetching from a remote in a harness: it must end before the lease of its leg.
 pub const WITHIN_LEASE: Duration = Duration::from_mins(4);
 
@@ -45,6 +48,7 @@ pub fn clone(
         seed.base.work.iter().filter_map(|work| work.parse().ok()).chain([base.clone()]).collect();
     let place = place(runtime, key);
     make(runtime, &place, base.format()).map_err(|source| Error::File { path: place.clone(), source })?;
+    fs::write(place.join(USED), "").map_err(|source| Error::File { path: place.clone(), source })?;
     let found = Source::discover(&runtime.git, &place).map_err(Error::git("open the repository"))?;
     let fetched = match &travel.remote {
         Some(remote) => fetch(runtime, own, &found, remote, limit),
@@ -123,14 +127,19 @@ pub fn repack(runtime: &Runtime, source: &Source) -> Result<(), Error> {
 
 /// Returns the path of a repository. Its key is untrusted text, so the path contains only ASCII letters and digits of
 /// it, and a hash.
-fn place(runtime: &Runtime, key: &str) -> PathBuf {
+pub fn place(runtime: &Runtime, key: &str) -> PathBuf {
     let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let readable: String = key.rsplit(['/', ':']).next().unwrap_or_default().chars().collect();
     let readable: String =
         readable.trim_end_matches(".git").chars().filter(char::is_ascii_alphanumeric).take(40).collect();
-    runtime.home.join(FOLDER).join(runtime.store().to_string()).join(format!("{readable}-{hash:016x}.git"))
+    copies(runtime).join(format!("{readable}-{hash:016x}.git"))
+}
+
+/// Returns the directory of the copies of the store's repositories.
+pub fn copies(runtime: &Runtime) -> PathBuf {
+    runtime.home.join(FOLDER).join(runtime.store().to_string())
 }
 
 /// Creates an empty repository, unless there is one. Concurrent processes write the same files; `HEAD` comes last.
