@@ -38,6 +38,8 @@ mod several;
 mod shipped;
 #[path = "serve/stopping.rs"]
 mod stopping;
+#[path = "serve/traces.rs"]
+mod traces;
 
 use common::Sandbox;
 

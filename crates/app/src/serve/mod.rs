@@ -17,6 +17,8 @@ mod nights;
 mod outbox;
 mod rework;
 mod sweep;
+#[cfg(feature = "otel")]
+mod traces;
 mod work;
 
 use std::ffi::{OsStr, OsString};
@@ -108,6 +110,8 @@ struct Daemon<'d> {
     beginners: night_starters::Beginners,
     finished: finished::Finished,
     sweep: sweep::Sweep,
+    /// When traces were last sent.
+    traced: Option<Instant>,
     /// The process that sends messages, while it runs.
     sender: Option<Detached>,
     /// The dashboard process.
@@ -140,6 +144,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         beginners: night_starters::Beginners::default(),
         finished: finished::Finished::default(),
         sweep: sweep::Sweep::new(),
+        traced: None,
         sender: None,
         web: dashboard::Web::default(),
         patrolled: None,

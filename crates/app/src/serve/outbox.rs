@@ -1,6 +1,6 @@
 //! The outbox: turns events that people want to know about into messages, and sends them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use acquit_core::agent::shorten;
 use acquit_core::change::Change;
@@ -28,6 +28,8 @@ const PAGE: u32 = 500;
 const TEXT: usize = 2_000;
 /// Number of newest messages among which to look for the one that an answer replaces.
 const LOOKED_AT: u32 = 2_000;
+/// How often to send traces.
+const TRACED: Duration = Duration::from_secs(5);
 /// When to try again to replace a message that is not sent yet.
 const EARLY: Duration = Duration::from_secs(10);
 
@@ -157,11 +159,33 @@ impl Daemon<'_> {
             return Ok(Busy::No);
         }
         let now = store.now()?;
-        if store.next_letter(&self.home.project())?.is_none_or(|due| due > now) {
+        let has_letter = store.next_letter(&self.home.project())?.is_some_and(|due| due <= now);
+        if !has_letter && !self.wants_traces() {
             return Ok(Busy::No);
         }
         self.sender = Some(self.beside(&["post"])?);
         Ok(Busy::Yes)
+    }
+
+    /// Returns whether it is time to send traces. This build may have none.
+    fn wants_traces(&mut self) -> bool {
+        let is_due = self.traced.is_none_or(|at| at.elapsed() >= TRACED);
+        let wanted = cfg!(feature = "otel") && is_due && self.sends_traces();
+        if wanted {
+            self.traced = Some(Instant::now());
+        }
+        wanted
+    }
+
+    #[cfg(feature = "otel")]
+    fn sends_traces(&self) -> bool {
+        super::traces::is_wanted(self.app)
+    }
+
+    #[cfg(not(feature = "otel"))]
+    #[allow(clippy::unused_self, reason = "builds with traces ask the daemon's environment")]
+    fn sends_traces(&self) -> bool {
+        false
     }
 }
 
@@ -169,6 +193,8 @@ impl Daemon<'_> {
 /// messages that it had taken.
 pub fn send(app: &App) -> Result<(), Error> {
     let mut store = app.store()?;
+    #[cfg(feature = "otel")]
+    super::traces::export(app, store.as_mut())?;
     let home = Home::read(app)?.trusted()?;
     while let Some(letter) = store.take(&home.project(), notify::LEASE)? {
         // A message can wait for hours: for its server, or for the end of the night.

@@ -44,6 +44,11 @@ pub(super) fn post(
     call("POST", url, headers, login, Some(body))
 }
 
+/// Sends JSON to a server that the user named, with headers of the user. Returns why that failed.
+pub fn send_json(url: &str, headers: &[(&str, &str)], body: &str) -> Result<(), String> {
+    post(url, headers, None, body).map(drop).map_err(|error| acquit_core::failure::chain(&error))
+}
+
 pub(super) fn put(url: &str, login: &Login, body: &str) -> Result<String, Error> {
     call("PUT", url, &[], Some(login), Some(body))
 }

@@ -35,7 +35,7 @@ use crate::leg::chain;
 use crate::runtime::Runtime;
 use crate::secrets::{Secret, Vault};
 
-pub use http::TIME_LIMIT;
+pub use http::{TIME_LIMIT, send_json};
 pub use sign::{REPLAY_WINDOW, Rejected, signature, verify};
 
 /// Wait after the first failure. Doubles each time.
