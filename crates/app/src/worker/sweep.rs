@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use acquit_core::ids::TaskId;
 use acquit_core::retention::{Fate, Retention};
 use acquit_core::store::{self, Store};
+use acquit_core::time::Timestamp;
 use acquit_run::fleet;
 use acquit_run::workspace::remove_folder;
 
@@ -34,20 +35,14 @@ pub(super) fn sweep(app: &App, store: &mut dyn Store, deadline: Instant) -> Resu
         let task =
             entry.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<TaskId>().ok());
         let Some(task) = task else { continue };
-        let needed = match is_needed(store, task, &rule, now) {
-            Ok(needed) => needed,
-            // A newer acquit wrote it: nobody here knows what it needs.
-            Err(store::Error::Corrupt { .. } | store::Error::NoTask(_)) => {
-                knows_all = false;
-                continue;
-            }
+        let needs = is_needed(store, task, &rule, now)
+            .and_then(|needed| Ok((needed, store.definition(task)?.travel.repository)));
+        match needs {
+            Ok((false, _)) if remove_folder(&runtime.task_folder(task)).is_ok() => {}
+            Ok((_, repository)) => used.extend(repository.map(|key| fleet::place(runtime, &key))),
+            // A newer acquit wrote it: this one cannot know what the task needs.
+            Err(store::Error::Corrupt { .. } | store::Error::NoTask(_)) => knows_all = false,
             Err(error) => return Err(error.into()),
-        };
-        if !needed && remove_folder(&runtime.task_folder(task)).is_ok() {
-            continue;
-        }
-        if let Some(key) = store.definition(task)?.travel.repository {
-            used.insert(fleet::place(runtime, &key));
         }
     }
     for copy in entries(&fleet::copies(runtime)) {
@@ -76,12 +71,7 @@ pub(super) fn sweep(app: &App, store: &mut dyn Store, deadline: Instant) -> Resu
 }
 
 /// Returns whether the files of a task may be needed here. What a leg left is in the store before it ends.
-fn is_needed(
-    store: &mut dyn Store,
-    id: TaskId,
-    rule: &Retention,
-    now: acquit_core::time::Timestamp,
-) -> store::Result<bool> {
+fn is_needed(store: &mut dyn Store, id: TaskId, rule: &Retention, now: Timestamp) -> store::Result<bool> {
     let task = store.task(id)?;
     let ended = store.legs(id)?.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);
     Ok(match rule.fate(&task.state, ended) {
