@@ -152,6 +152,11 @@ fn explain(leg: WaitingLeg, living: &[&Worker], others: &[String]) -> Waiting {
     Waiting { leg: leg.leg, stage: leg.stage, since: leg.not_before, needs: leg.needs, fits, why }
 }
 
+/// Returns whether only the machine that a task was made on can run a leg.
+pub(crate) fn stays_home(leg: &WaitingLeg) -> bool {
+    !travels(leg) || leg.needs.iter().any(|need| matches!(need, Need::Home(_)))
+}
+
 /// Returns whether a worker may run a leg: its repository is in the store or at a remote.
 pub(crate) fn travels(leg: &WaitingLeg) -> bool {
     leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))

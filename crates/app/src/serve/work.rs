@@ -12,7 +12,7 @@ use acquit_run::process::Detached;
 use super::{Busy, Daemon};
 use crate::drive::{self, Start};
 use crate::error::Error;
-use crate::workers::travels;
+use crate::workers::stays_home;
 
 /// Maximum number of waiting legs to read: more than any machine runs at once.
 const LOOKED_AT: u32 = 1_000;
@@ -73,7 +73,7 @@ impl Daemon<'_> {
         let mut due = store.waiting(LOOKED_AT)?;
         due.retain(|leg| leg.is_due(now));
         if self.options.most == 0 {
-            due.retain(|leg| !travels(leg));
+            due.retain(stays_home);
         }
         let most = self.options.most.max(1) as usize;
         let due = acquit_run::harness::without_workers_legs(&self.app.runtime, store, due)?;
