@@ -231,8 +231,10 @@ fn show(cli: &Cli, problem: &Problem) {
     };
     printer.say(&format!("\n{} {}", printer.paint(Look::Bad, "✗"), printer.paint(Look::Strong, &name)));
     printer.say(&format!("  {}", text::line(&problem.what, 200)));
+    // A single line is the whole reason; of several, the start of each is enough to find it in the log.
+    let width = if problem.said.len() == 1 { 400 } else { 110 };
     for said in &problem.said {
-        printer.say(&printer.paint(Look::Faint, &format!("  │ {}", text::line(said, 110))));
+        printer.say(&printer.paint(Look::Faint, &format!("  │ {}", text::line(said, width))));
     }
     if let Some(advice) = &problem.advice {
         printer.say(&format!("  {advice}"));
