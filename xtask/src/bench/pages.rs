@@ -175,7 +175,6 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
         target: Some(1.0),
     });
     drop(viewers);
-    rows.extend(fetching(&server, &project, &done, size)?);
     rows.extend(server.memory("with all tasks, after all pages", None));
     std::thread::sleep(size.pick(SETTLED, Duration::from_secs(2)));
     rows.extend(server.memory("with all tasks, idle", Some(1.0)));
@@ -187,54 +186,6 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     server.page("/")?;
     std::thread::sleep(size.pick(SETTLED, Duration::from_secs(2)));
     rows.extend(server.memory("with an empty store, idle", Some(1.0)));
-    Ok(rows)
-}
-
-/// Returns the time until an event is on the pages of many viewers who fetch it as the script does, and the time of a leg
-/// with and without them.
-fn fetching(server: &Server, project: &Project, done: &str, size: super::Size) -> Result<Vec<Row>, Stop> {
-    let count = size.pick(VIEWERS, 20);
-    let mut rows = Vec::new();
-    let shown = server.seen(&format!("/tasks/{done}"), count, "news of now", || {
-        let store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
-        let sql = "insert into events (task, leg, at, category, kind, level, actor, summary, data)
-            select ?1, 1, at, 'leg', 'notice', 'info', '{\"type\":\"supervisor\"}', 'news', '{\"event\":\"notice\",\"level\":\"info\",\"text\":\"news of now\"}'
-            from events order by seq desc limit 1";
-        store.execute(sql, [number(done)]).map_err(database).map(drop)
-    })?;
-    let row = |thing: String, ours, limit, target| Row {
-        thing,
-        ours: Quantity::Time(ours),
-        limit: Quantity::Time(limit),
-        target,
-    };
-    // The middle one: with so many clients on this machine, the last ones wait for a processor.
-    rows.push(row(
-        format!("an event in the page of the first of {count} viewers who fetch it"),
-        shown[0],
-        EVENT,
-        None,
-    ));
-    rows.push(row(format!("in the page of the middle one of {count}"), shown[shown.len() / 2], EVENT, None));
-    rows.push(row(format!("in the page of the last one of {count}"), shown[shown.len() - 1], EVENT, None));
-    let leg = || {
-        let begun = Instant::now();
-        waiting(project).map(|id| (begun.elapsed(), id))
-    };
-    let (alone, id) = leg()?;
-    // Their page is that of the task which is added next.
-    let next = format!("/tasks/T-{}", number(&id) + 1);
-    let mut with = Duration::ZERO;
-    server.seen(&next, count, "Deliver it?", || {
-        with = leg()?.0;
-        Ok(())
-    })?;
-    rows.push(row(
-        format!("a task with two legs and a gate, {count} viewers fetch its page"),
-        with,
-        alone,
-        None,
-    ));
     Ok(rows)
 }
 
@@ -439,66 +390,6 @@ impl Server {
             )));
         }
         Ok(took)
-    }
-
-    /// Opens a page for several viewers, does something, and returns when each of them has these words on the page, in
-    /// order. Each fetches the page after a message, as the script does: five times at once, and then twice a second.
-    fn seen(
-        &self,
-        path: &str,
-        count: usize,
-        words: &str,
-        act: impl FnOnce() -> Result<(), Stop>,
-    ) -> Result<Vec<Duration>, Stop> {
-        let streams = self.viewers("/live", count)?;
-        std::thread::sleep(Duration::from_millis(500));
-        let begun = Instant::now();
-        std::thread::scope(|scope| {
-            let look = move |mut stream: BufReader<TcpStream>| {
-                let (mut room, mut counted) = (5.0_f64, Instant::now());
-                loop {
-                    hear(&mut stream, "event: ")?;
-                    room = (room + counted.elapsed().as_secs_f64() * 2.0).min(5.0);
-                    counted = Instant::now();
-                    if room < 1.0 {
-                        std::thread::sleep(Duration::from_secs_f64((1.0 - room) / 2.0));
-                    }
-                    room -= 1.0;
-                    if self.refreshed(path)?.contains(words) {
-                        return Ok(begun.elapsed());
-                    }
-                }
-            };
-            let watch = |stream| {
-                std::thread::Builder::new().stack_size(256 * 1024).spawn_scoped(scope, move || look(stream))
-            };
-            let threads = streams
-                .into_iter()
-                .map(watch)
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(Stop::doing("start a thread"))?;
-            let acted = act();
-            let over = |thread: std::thread::ScopedJoinHandle<'_, Result<Duration, Stop>>| {
-                thread.join().unwrap_or_else(|_| Err(Stop("a viewer panicked".to_owned())))
-            };
-            let mut times = threads.into_iter().map(over).collect::<Result<Vec<_>, _>>()?;
-            acted?;
-            times.sort_unstable();
-            Ok(times)
-        })
-    }
-
-    /// Returns a page as the script fetches it.
-    fn refreshed(&self, path: &str) -> Result<String, Stop> {
-        let mut socket = TcpStream::connect(&self.address).map_err(Stop::doing("reach the dashboard"))?;
-        let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nX-Acquit-Refresh: 1\r\nConnection: close\r\n\r\n",
-            self.address, self.cookie
-        );
-        socket.write_all(head.as_bytes()).map_err(Stop::doing("ask the dashboard"))?;
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).map_err(Stop::doing("read a page"))?;
-        Ok(answer)
     }
 
     /// Opens a page for several viewers.
