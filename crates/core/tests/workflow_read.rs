@@ -43,8 +43,9 @@ fn a_checked_workflow_survives_being_stored() {
     let workflow = read(FULL).unwrap();
     let stored = serde_json::to_string(&workflow).unwrap();
     assert_eq!(serde_json::from_str::<Workflow>(&stored).unwrap(), workflow);
-    // Schedules and whom to tell are no part of what a task runs by.
+    // Schedules, channels and what a machine keeps are no part of a task's definition.
     let config = Config {
+        retention: acquit_core::retention::Retention::default(),
         schedules: Vec::new(),
         notices: config::notify::Notices::default(),
         trusted_paths: Vec::new(),

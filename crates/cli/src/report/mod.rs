@@ -68,6 +68,9 @@ pub enum Look {
     Notable,
 }
 
+/// Starts a command in a sentence.
+const QUOTE: char = '`';
+
 #[allow(
     clippy::unused_self,
     reason = "who has no printer prints nothing, also where printing needs none of its settings"
@@ -194,9 +197,10 @@ impl Printer {
     fn on_its_store(self, line: &str) -> String {
         match self.offers {
             Offers::Here => line.to_owned(),
-            Offers::At(place) => line
-                .replace("`acquit ", &format!("`{place} "))
-                .replace(&format!("`{place} demo"), "`acquit demo"),
+            Offers::At(place) => {
+                let (own, there) = (format!("{QUOTE}acquit "), format!("{QUOTE}{place} "));
+                line.replace(&own, &there).replace(&format!("{there}demo"), &format!("{own}demo"))
+            }
         }
     }
 

@@ -61,7 +61,7 @@ const FILLS: &str = "echo work > new.txt\nhead -c 30000000 /dev/zero > big\nseq 
 
 #[test]
 fn a_full_disk_loses_nothing_and_the_task_goes_on_when_there_is_room() {
-    let bench = Bench::agent(FILLS).with_config(LITTLE_ROOM);
+    let bench = Bench::agent(FILLS).with_config(LITTLE_ROOM).tries_lost_legs_again();
     let script = r#"
 mount -t tmpfs -o size=4m none "$ACQUIT_HOME"
 "$ACQUIT" run 'Do it' && exit 1 || echo "first: $?"
@@ -116,7 +116,8 @@ exec "$ACQUIT" run x
 fn a_full_disk_for_the_store_alone_is_told_as_the_reason_of_the_lost_leg() {
     let bench = Bench::agent(
         "echo work > new.txt; head -c 9000000 /dev/zero > \"$(dirname \"$0\")/store/big\"; seq 1 9\n",
-    );
+    )
+    .tries_lost_legs_again();
     std::fs::create_dir(bench.place("store")).unwrap();
     let script = r#"
 mount -t tmpfs -o size=4m none "$HOME/../store"

@@ -105,6 +105,14 @@ impl Bench {
         self
     }
 
+    /// With the default budget for legs whose harness dies.
+    pub(crate) fn tries_lost_legs_again(self) -> Self {
+        let text = self.read(".acquit/workflows/flow.toml").replace("lost = 0\n", "");
+        self.repo().write(".acquit/workflows/flow.toml", &text);
+        self.repo().commit("another budget");
+        self
+    }
+
     /// From here on the agent is this shell script.
     pub(crate) fn set_agent(&self, script: &str) {
         repo::write(&self.place("agent.sh"), script);

@@ -407,6 +407,7 @@ agent = 0
 limit = 0
 nothing = 0
 harness = 0
+lost = 0
 gate = 0
 GATES
 [stages.code]

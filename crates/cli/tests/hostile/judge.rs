@@ -141,12 +141,15 @@ fn judge(leg: &Leg, verb: &str, expect: Expect, role: Role, network: Network) ->
             Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Failed { .. } | Ending::TimedOut { .. }
         )
     );
+    let without_verdict = matches!(leg.endings.first(), Some(Ending::Held { .. }));
     let fine = match expect {
         Expect::Refused => refused && named,
         Expect::UnlessRoot => (refused || rustix::process::geteuid().is_root() && done) && named,
         Expect::Offline => (refused || network == Network::Open && done) && named,
         Expect::Inside => (refused || done) && named,
         Expect::Granted => (if network == Network::Model { done } else { refused }) && named,
+        // A gate that is killed and that no limit killed has no verdict: the work does not pass.
+        Expect::Left if role == Role::Gate && without_verdict => said.is_some(),
         Expect::Left => in_order && named,
         Expect::Kept => in_order && (leg.shown.contains(BEFORE) || leg.said.contains(BEFORE)),
         Expect::Guardrail => match role {

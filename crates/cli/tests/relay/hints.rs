@@ -48,7 +48,7 @@ fn no_backup() -> Sandbox {
     sandbox
 }
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 16] = [
     (added, &["top"], &["acquit task list --json", "acquit inbox --json"]),
     (added, &["token", "remove", "nobody"], &["acquit token list"]),
     (added, &["merge", "T-1"], &["acquit show T-1"]),
@@ -64,11 +64,12 @@ const CASES: [Case; 15] = [
     (mistaken, &["run", "Something", "--json"], &["acquit workflow check"]),
     (untrusted, &["run", "Something"], &["acquit trust", "acquit trust --show"]),
     (no_backup, &["restore", "none"], &["acquit backup FILE"]),
+    (bare, &["demo", "show", "T-1"], &["acquit demo"]),
     (no_backup, &["verify", "file"], &["acquit prove --attest FILE"]),
 ];
 
 /// Commands of hints whose errors are not made here.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("acquit prove --staged", "needs more uncommitted work than git can be asked for"),
     ("acquit task retry … --stage …", "has a gap to fill in"),
     ("acquit run T-1", "needs a harness that ends without its leg"),
@@ -79,6 +80,7 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("acquit run", "needs a second machine"),
     ("acquit clean", "needs a second machine"),
     ("acquit store move", "needs a PostgreSQL database"),
+    ("acquit workers", "needs a PostgreSQL database"),
     ("acquit store check", "needs a role of a PostgreSQL database"),
     ("acquit store grant ROLE", "needs a role of a PostgreSQL database"),
     ("acquit task list --state working", "needs a leg that runs while the store is moved"),

@@ -1,6 +1,6 @@
 //! Commands that look at tasks from outside: figures, completions, and work that is not finished.
 
-use crate::common::{Sandbox, binary, until};
+use crate::common::{Sandbox, binary, until, until_file};
 use crate::{CODE, GOOD};
 
 /// An agent of the adapter for Claude, which says what it used, writes a file, and passes or fails.
@@ -234,9 +234,14 @@ fn an_agent_cannot_make_diff_run_something_outside_of_its_sandbox() {
     let agent = "echo half > half.txt\nprintf '#!/bin/sh\\nreadlink /proc/self/ns/pid >> @ROOT@/ran\\ncat\\n' > evil\nchmod +x evil\n\
         git config diff.external \"$PWD/evil\"; git config core.fsmonitor \"$PWD/evil\"; git config core.pager \"$PWD/evil\"\n\
         git config filter.x.clean \"$PWD/evil\"; echo '* filter=x diff=x' > .gitattributes; git config diff.x.textconv \"$PWD/evil\"\n\
-        rm -f @ROOT@/ran\nexit 1\n";
+        rm -f @ROOT@/ran\ntouch @ROOT@/armed\nwhile ! test -e @ROOT@/go; do sleep 0.05; done\nexit 1\n";
     let sandbox = Sandbox::shell(CODE, agent);
-    sandbox.run_to(3);
+    let run = sandbox.start(&["run", "Do it"]);
+    until_file(&sandbox.place("armed"));
+    // While the agent works, its repository is as it made it.
+    sandbox.acquit(&["diff", "T-1"]);
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    run.wait().must(3);
     sandbox.acquit(&["diff", "T-1"]);
     let ours = std::fs::read_link("/proc/self/ns/pid").unwrap().to_string_lossy().into_owned();
     let ran = crate::common::read(&sandbox.place("ran"));
