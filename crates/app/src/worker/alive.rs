@@ -11,9 +11,11 @@ use crate::{App, Error};
 /// Age of the file at which a worker counts as stuck. A look at a database that does not answer takes this long.
 const STUCK: Duration = Duration::from_mins(2);
 
-/// Records that the worker is not stuck. If this fails, a probe says so.
+/// Records that the worker is not stuck. If this fails, a probe says so. A worker that has not run a leg yet has no directory.
 pub(super) fn mark(app: &App, name: &str) {
-    let _ = std::fs::write(file(&app.runtime.home, name, "alive"), uptime().to_string());
+    let home = &app.runtime.home;
+    let _ = std::fs::create_dir_all(home)
+        .and_then(|()| std::fs::write(file(home, name, "alive"), uptime().to_string()));
 }
 
 /// Checks that a worker of this machine runs and is not stuck.
