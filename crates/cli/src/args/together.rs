@@ -64,7 +64,7 @@ const TOGETHER: &[(&str, &[&str])] = &[
             "drain workers listen open behind-proxy",
         ],
     ),
-    ("worker", &["store labels slots name trust-store hand-back"]),
+    ("worker", &["store labels slots name trust-store hand-back", "name healthy"]),
     ("service install", &["name system dry-run"]),
     ("service status", &["name system"]),
     ("service uninstall", &["name system dry-run"]),
