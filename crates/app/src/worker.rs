@@ -314,7 +314,7 @@ impl Work<'_> {
         let home = &self.app.runtime.home;
         let path = file(home, &self.worker.name, "log");
         sweep::turn_over(&path);
-        let made = std::fs::create_dir_all(home);
+        let made = acquit_run::runtime::make_private(home);
         made.map_err(|source| Error::File { doing: "create", path: home.clone(), source })?;
         let args = ["leg".into(), "--worker".into(), self.worker.name.clone().into()];
         let harness = self.app.runtime.spawner.detach(&args, self.app.harness_environment(), &path)?;

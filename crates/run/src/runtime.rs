@@ -118,7 +118,7 @@ impl Runtime {
 }
 
 /// Creates a directory that only its owner can enter, or removes the permissions of others from an existing one.
-pub(crate) fn make_private(folder: &Path) -> std::io::Result<()> {
+pub fn make_private(folder: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mode = fs::metadata(folder)?.permissions().mode();
     if mode & 0o077 != 0 {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use acquit_run::runtime::make_private;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::file;
@@ -14,8 +15,7 @@ const STUCK: Duration = Duration::from_mins(2);
 /// Records that the worker is not stuck. If this fails, a probe says so. A worker that has not run a leg yet has no directory.
 pub(super) fn mark(app: &App, name: &str) {
     let home = &app.runtime.home;
-    let _ = std::fs::create_dir_all(home)
-        .and_then(|()| std::fs::write(file(home, name, "alive"), uptime().to_string()));
+    let _ = make_private(home).and_then(|()| std::fs::write(file(home, name, "alive"), uptime().to_string()));
 }
 
 /// Checks that a worker of this machine runs and is not stuck.

@@ -52,7 +52,7 @@ impl Repositories {
 
 fn start(app: &App, task: TaskId) -> Result<Getting, Error> {
     let home = &app.runtime.home;
-    let made = std::fs::create_dir_all(home);
+    let made = acquit_run::runtime::make_private(home);
     made.map_err(|source| Error::File { doing: "create", path: home.clone(), source })?;
     let said = home.join(format!("{VERB}-{}-{task}.log", std::process::id()));
     let parent = std::process::id().to_string();

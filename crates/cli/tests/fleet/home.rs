@@ -97,6 +97,8 @@ fn a_worker_that_is_stuck_is_found_by_a_probe() {
     healthy().must(2).said("find a sign of life from the worker one");
     let worker = one.worker(&[]);
     until("the probe succeeds", || (healthy().code == Some(0)).then_some(()));
+    let mode = std::os::unix::fs::MetadataExt::mode(&one.place("acquit/worker").metadata().unwrap());
+    assert_eq!(mode & 0o077, 0, "others enter what the worker made: {mode:o}");
     // It has not written for longer than a look takes.
     worker.signal(Signal::STOP);
     let file = one.place("acquit/worker/worker-one.alive");
